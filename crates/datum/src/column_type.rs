@@ -59,6 +59,8 @@ pub enum TypeKind {
     Json,
 }
 
+const COMPUTED_YEAR_LENGTH: u32 = 5;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnType {
     pub kind: TypeKind,
@@ -109,6 +111,15 @@ impl ColumnType {
 
     pub fn varbinary(length: u32) -> ColumnType {
         ColumnType { length, ..ColumnType::new(TypeKind::VarBinary) }
+    }
+
+    /// The YEAR of an expression, which is shown without leading zeros. It has five places, a column's four.
+    pub fn computed_year() -> ColumnType {
+        ColumnType { length: COMPUTED_YEAR_LENGTH, ..ColumnType::new(TypeKind::Year) }
+    }
+
+    pub fn is_computed_year(&self) -> bool {
+        self.kind == TypeKind::Year && self.length == COMPUTED_YEAR_LENGTH
     }
 
     #[must_use]

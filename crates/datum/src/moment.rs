@@ -24,9 +24,28 @@ pub enum NoMoment {
     Invalid,
 }
 
+/// No moment with an offset is shorter: `1-1-1 1:1:1+00:00`.
+const OFFSET_TEXT_LENGTH_MIN: usize = 17;
+
 impl MomentContext<'_> {
     fn is_lenient(&self) -> bool {
         self.mode.contains(SqlMode::ALLOW_INVALID_DATES)
+    }
+
+    /// The time of a whole moment with an offset, as the session's clock shows it.
+    fn time_with_offset(&self, text: &[u8]) -> Option<Parsed<Time>> {
+        if text.len() < OFFSET_TEXT_LENGTH_MIN {
+            return None;
+        }
+        let parsed =
+            DateTime::parse(text, self.is_lenient()).filter(|parsed| parsed.offset_seconds.is_some())?;
+        let moment = self.in_session_zone(parsed)?;
+        Some(Parsed {
+            value: moment.value.time(),
+            truncated: moment.truncated,
+            offset_seconds: None,
+            delimiter: None,
+        })
     }
 
     /// A literal with an offset is a moment of that zone, shown in the session's.
@@ -81,7 +100,8 @@ impl Value {
             Value::Date(_) | Value::Year(_) => Some(whole(Time::ZERO)),
             Value::Timestamp(timestamp) => Some(whole(timestamp.in_zone(context.zone).time())),
             Value::Bytes(_) | Value::Enum(_) | Value::Set(_) | Value::Bit(_) => {
-                Time::parse(&self.to_text(column))
+                let text = self.to_text(column);
+                context.time_with_offset(&text).or_else(|| Time::parse(&text))
             }
             // Numbers in documents are no times.
             Value::Json(json) => {

@@ -28,6 +28,7 @@ impl Value {
                 let utc = timestamp.in_zone(&crate::TimeZone::utc());
                 utc.write_text(column.kind.fsp(), text);
             }
+            Value::Year(year) if column.is_computed_year() => write!(text, "{year}").expect(VECTOR),
             Value::Year(year) => write!(text, "{year:04}").expect(VECTOR),
             Value::Bit(bits) => {
                 let byte_count = match column.kind {

@@ -229,8 +229,24 @@ fn constant_of(column: &ColumnDef, conversion: &Conversion<'_>) -> Option<Value>
     }
 }
 
+/// Whether a new column would have the zero date in rows that are there, which the SQL mode forbids.
+fn lacks_date(column: &ColumnDef, conversion: &Conversion<'_>) -> bool {
+    matches!(column.default, ColumnDefault::None)
+        && column.generated.is_none()
+        && matches!(column.column_type.kind, TypeKind::Date | TypeKind::DateTime { .. })
+        && conversion.refuses_zero_dates()
+}
+
+/// Whether rows cannot get a value in one of the new columns, so that each of them has to be asked for.
+pub fn adds_lacking_dates(alteration: &Alteration, conversion: &Conversion<'_>) -> bool {
+    let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
+    columns.any(|(column, source)| matches!(source, ColumnSource::New) && lacks_date(column, conversion))
+}
+
 /// Where the values of one column come from.
 enum ValueSource {
+    /// There is none: error 1292.
+    Lacking,
     Same(usize),
     Converted(usize),
     Constant(Value),
@@ -272,6 +288,7 @@ impl<'a> Converter<'a> {
                 }
             }
             ColumnSource::New if column.auto_increment => ValueSource::Counter,
+            ColumnSource::New if lacks_date(column, &conversion) => ValueSource::Lacking,
             ColumnSource::New => {
                 constant_of(column, &conversion).map_or(ValueSource::Computed, ValueSource::Constant)
             }
@@ -294,6 +311,14 @@ impl<'a> Converter<'a> {
             TypeKind::Enum(_) => Value::Enum(0),
             _ => column.column_type.implicit_default(),
         })
+    }
+
+    fn no_date(&self, position: usize) -> SqlError {
+        let column = &self.after.columns[position];
+        let name = if column.column_type.kind == TypeKind::Date { "date" } else { "datetime" };
+        let zero = column.column_type.implicit_default();
+        let text = String::from_utf8_lossy(&zero.to_text(&column.column_type)).into_owned();
+        error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&name, &text, &column.name, &self.row_number])
     }
 
     fn convert_one(&mut self, position: usize, value: &Value) -> Result<Value, SqlError> {
@@ -322,6 +347,7 @@ impl RowConverter for Converter<'_> {
                 ValueSource::Same(old) => row[*old].clone(),
                 ValueSource::Converted(old) => self.convert_one(position, &row[*old])?,
                 ValueSource::Constant(value) => value.clone(),
+                ValueSource::Lacking => return Err(self.no_date(position)),
                 ValueSource::Counter => {
                     let number = self.next_number;
                     self.next_number += 1;

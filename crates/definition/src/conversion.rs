@@ -1,7 +1,7 @@
 //! Values as the columns of a table keep them: defaults, and rows that are copied into another form of their table.
 use datum::{
-    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp, TypeKind, Value,
-    fraction_digits,
+    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, SqlMode, StoreMode, Timestamp, TypeKind,
+    Value, fraction_digits,
 };
 use schema::ColumnDef;
 use variables::Settings;
@@ -24,6 +24,11 @@ impl<'a> Conversion<'a> {
 
     pub fn is_strict(&self) -> bool {
         self.mode.is_strict
+    }
+
+    /// Whether a zero date is an error.
+    pub fn refuses_zero_dates(&self) -> bool {
+        self.mode.is_strict && self.mode.moments.mode.contains(SqlMode::NO_ZERO_DATE)
     }
 
     /// The value as the column keeps it, with a warning when it was adjusted.

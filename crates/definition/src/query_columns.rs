@@ -43,7 +43,7 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
         if is_computed { computed_type(&output.column_type) } else { output.column_type.clone() };
     let mut column = ColumnDef::new(output.name.clone(), column_type);
     let has_date = column.column_type.kind.has_date();
-    let mut needs_default = is_computed && !column.nullable() && !column.is_large_object() && !has_date;
+    let mut needs_default = !column.nullable() && !column.is_large_object() && !has_date;
     if let Some(table) = catalog.table(&output.database, &output.table)
         && let Some(position) = table.definition().column_named(&output.original_name)
     {

@@ -25,6 +25,11 @@ pub(crate) enum Index {
 }
 
 impl Index {
+    /// Whether it is in front of the first element of an array of a length.
+    pub(crate) fn is_before(self, length: usize) -> bool {
+        matches!(self, Index::FromEnd(index) if index >= length)
+    }
+
     pub(crate) fn within(self, length: usize) -> Option<usize> {
         match self {
             Index::FromStart(index) => (index < length).then_some(index),

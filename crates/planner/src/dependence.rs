@@ -7,6 +7,7 @@ use crate::block::{Block, Position, SourceKind};
 use crate::from::JoinTree;
 use crate::walk::{any, has_subquery, is_row_independent, is_volatile, positions};
 use expression::{ComparisonOperator, Expr, ExprKind};
+use plan::{Node, NodeKind};
 use schema::IndexKind;
 
 /// What is known to be equal in the rows that are grouped.
@@ -16,6 +17,8 @@ pub struct Equalities {
     /// Inner joins of tables which an outer join may leave without a row: columns of both sides are NULL then.
     together: Vec<Expr>,
     outer: Vec<OuterJoin>,
+    /// Keys of derived tables: (source, columns); none for a table of one row.
+    derived_keys: Vec<(usize, Vec<usize>)>,
 }
 
 struct OuterJoin {
@@ -27,9 +30,10 @@ struct OuterJoin {
 }
 
 impl Equalities {
-    pub fn of(tree: Option<&JoinTree>, conditions: &[Expr]) -> Equalities {
+    pub fn of(block: &Block, tree: Option<&JoinTree>, conditions: &[Expr]) -> Equalities {
         let always = conditions.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
-        let mut equalities = Equalities { always, together: Vec::new(), outer: Vec::new() };
+        let derived_keys = derived_keys(block);
+        let mut equalities = Equalities { always, together: Vec::new(), outer: Vec::new(), derived_keys };
         if let Some(tree) = tree {
             equalities.add(tree, false);
         }
@@ -75,6 +79,7 @@ impl Equalities {
                 }
             }
             closure.follow_keys();
+            closure.follow_derived(&self.derived_keys);
         }
         closure.known
     }
@@ -122,14 +127,35 @@ impl Closure<'_> {
         })
     }
 
+    fn is_known_column(&self, source: usize, column: usize) -> bool {
+        let wanted = Position::Column { source, column };
+        let placed = self.block.frame.iter().position(|position| *position == wanted);
+        placed.is_some_and(|position| self.known[position])
+    }
+
+    fn follow_derived(&mut self, keys: &[(usize, Vec<usize>)]) {
+        for (source, key) in keys {
+            let of = &self.block.sources[*source];
+            // A row of NULLs that an outer join makes is none of the table's.
+            let is_key = |column: &usize| {
+                let may_be_made = of.optional && of.columns[*column].column_type.nullable;
+                !may_be_made && self.is_known_column(*source, *column)
+            };
+            // Of a table of one row MySQL asks that a column is known.
+            let has_key = match key.is_empty() {
+                true => (0..of.columns.len()).any(|column| is_key(&column)),
+                false => key.iter().all(is_key),
+            };
+            if has_key {
+                self.learn_all_of(*source);
+            }
+        }
+    }
+
     fn follow_keys(&mut self) {
         for (source, stored) in self.block.sources.iter().enumerate() {
             let SourceKind::Stored { table, .. } = &stored.kind else { continue };
-            let is_known = |column: usize| {
-                let wanted = Position::Column { source, column };
-                let placed = self.block.frame.iter().position(|position| *position == wanted);
-                placed.is_some_and(|position| self.known[position])
-            };
+            let is_known = |column: usize| self.is_known_column(source, column);
             let has_key = table.indexes.iter().any(|index| {
                 index.kind != IndexKind::Plain
                     && !index.has_prefix_parts()
@@ -138,17 +164,18 @@ impl Closure<'_> {
                         .iter()
                         .all(|part| !table.columns[part.column].nullable() && is_known(part.column))
             });
-            if !has_key {
-                continue;
+            if has_key {
+                self.learn_all_of(source);
             }
-            for position in 0..self.known.len() {
-                let is_own = matches!(
-                    self.block.frame[position],
-                    Position::Column { source: of, .. } if of == source
-                );
-                if is_own && !self.known[position] {
-                    self.learn(position);
-                }
+        }
+    }
+
+    fn learn_all_of(&mut self, source: usize) {
+        for position in 0..self.known.len() {
+            let place = &self.block.frame[position];
+            let is_own = matches!(place, Position::Column { source: of, .. } if *of == source);
+            if is_own && !self.known[position] {
+                self.learn(position);
             }
         }
     }
@@ -156,5 +183,49 @@ impl Closure<'_> {
     fn learn(&mut self, position: usize) {
         self.known[position] = true;
         self.has_grown = true;
+    }
+}
+
+fn derived_keys(block: &Block) -> Vec<(usize, Vec<usize>)> {
+    let mut keys = Vec::new();
+    for (source, derived) in block.sources.iter().enumerate() {
+        if let SourceKind::Derived(Some(node)) = &derived.kind {
+            keys.extend(keys_of(node).into_iter().map(|key| (source, key)));
+        }
+    }
+    keys
+}
+
+/// Sets of a plan's columns which no two of its rows share.
+fn keys_of(node: &Node) -> Vec<Vec<usize>> {
+    match &node.kind {
+        NodeKind::Dual => vec![Vec::new()],
+        NodeKind::Filter { input, .. }
+        | NodeKind::Sort { input, .. }
+        | NodeKind::Limit { input, .. }
+        | NodeKind::Measured { input, .. } => keys_of(input),
+        NodeKind::Apply(apply) => keys_of(&apply.input),
+        NodeKind::Aggregate(aggregate) if aggregate.single => vec![Vec::new()],
+        NodeKind::Aggregate(aggregate) if !aggregate.rollup => {
+            vec![(0..aggregate.groups.len()).collect()]
+        }
+        NodeKind::Table(access) => {
+            let place = |column: usize| {
+                access.projection.iter().find(|(read, _)| *read == column).map(|(_, position)| *position)
+            };
+            let unique = access.table.indexes.iter().filter(|index| {
+                index.kind != IndexKind::Plain
+                    && !index.has_prefix_parts()
+                    && index.parts.iter().all(|part| !access.table.columns[part.column].nullable())
+            });
+            unique.filter_map(|index| index.parts.iter().map(|part| place(part.column)).collect()).collect()
+        }
+        NodeKind::Project { input, expressions } => {
+            let place =
+                |wanted: usize| expressions.iter().position(|expr| expr.kind == ExprKind::Column(wanted));
+            let keys = keys_of(input).into_iter();
+            keys.filter_map(|key| key.into_iter().map(place).collect()).collect()
+        }
+        _ => Vec::new(),
     }
 }

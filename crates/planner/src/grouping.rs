@@ -25,9 +25,14 @@ pub struct Grouping<'b> {
     pub merged_name: Option<std::sync::Arc<str>>,
     /// Inside of ANY_VALUE, where a column may have several values.
     pub takes_any: bool,
+    /// Inside of a select item.
+    pub is_inside: bool,
     /// Which columns have one value in each group, once that has been asked.
     pub determined: Option<Vec<bool>>,
 }
+
+/// The clause whose expressions are known by their whole alone.
+pub const SELECT_LIST: &str = "SELECT list";
 
 /// Where the expression being mapped stands, for messages.
 #[derive(Clone, Copy)]
@@ -39,7 +44,8 @@ pub struct Place {
 impl Grouping<'_> {
     /// Rewrites `expr` from the tables' frame to the groups' frame; subqueries stay numbered slots.
     pub fn map(&mut self, expr: &mut Expr, place: Place) -> Result<(), SqlError> {
-        if let Some(group) = self.groups.iter().position(|group| group.kind == expr.kind) {
+        let group = self.groups.iter().position(|group| group.kind == expr.kind);
+        if let Some(group) = group.filter(|_| self.takes_group(expr)) {
             expr.kind = ExprKind::Column(group);
             return Ok(());
         }
@@ -70,8 +76,9 @@ impl Grouping<'_> {
             return Ok(());
         }
         let is_any = matches!(&expr.kind, ExprKind::Call(function, _) if function.name == "any_value");
-        let takes_any = self.takes_any;
+        let (takes_any, is_inside) = (self.takes_any, self.is_inside);
         self.takes_any |= is_any;
+        self.is_inside = place.clause == SELECT_LIST;
         let outer_name = self.merged_name.clone();
         self.merged_name = outer_name.clone().or_else(|| expr.ty.name.clone());
         let mut result = Ok(());
@@ -80,9 +87,16 @@ impl Grouping<'_> {
                 result = self.map(operand, place);
             }
         });
-        self.takes_any = takes_any;
+        (self.takes_any, self.is_inside) = (takes_any, is_inside);
         self.merged_name = outer_name;
         result
+    }
+
+    /// Under ONLY_FULL_GROUP_BY an expression of GROUP BY is known as a whole select item only, a column everywhere.
+    fn takes_group(&self, expr: &Expr) -> bool {
+        let is_column = matches!(expr.kind, ExprKind::Column(_)) || expr.ty.name.is_some();
+        let is_strict = self.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) && !self.rollup;
+        is_column || !self.is_inside || !is_strict
     }
 
     /// The groups' frame without subqueries.

@@ -55,6 +55,7 @@ mod view_definition;
 mod walk;
 
 mod access;
+mod assigned;
 mod dive;
 mod entry_filter;
 mod equal_columns;

@@ -2,7 +2,7 @@
 use crate::block::{Block, PendingSubquery, Position, SourceKind};
 use crate::dependence::Equalities;
 use crate::from::JoinTree;
-use crate::grouping::{Grouping, Place};
+use crate::grouping::{Grouping, Place, SELECT_LIST};
 use crate::join_order::WantedOrder;
 use crate::loose_scan::wish_of_groups;
 use crate::planner::Planner;
@@ -10,10 +10,11 @@ use crate::select_build::{
     BoundSelect, RowSource, filter, limit, project, sort, sort_limit, values_taken, wanted_order,
 };
 use crate::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
+use crate::walk::{any, subquery_number};
 use crate::window::{PlacedWindows, starts_with, take_windows};
-use datum::{SqlError, error_code};
-use expression::{AggregateCall, AggregateFunction, Expr, ExprKind, TruthTest};
-use plan::{Aggregate, AggregateColumn, Node, NodeKind, SortKey};
+use datum::{ColumnType, SqlError, error_code};
+use expression::{AggregateCall, AggregateFunction, ComparisonOperator, Expr, ExprKind, TruthTest};
+use plan::{Aggregate, AggregateColumn, ApplyKind, Node, NodeKind, SortKey};
 
 impl Planner<'_> {
     pub fn build_grouped(
@@ -28,9 +29,16 @@ impl Planner<'_> {
         let conditions = std::mem::take(&mut bound.conditions);
         let extremes = if single { extremes_of(block) } else { Vec::new() };
         let wanted = if extremes.is_empty() { wanted_groups(block, &groups) } else { None };
-        let equalities = Equalities::of(tree.as_ref(), &conditions);
+        let equalities = Equalities::of(block, tree.as_ref(), &conditions);
         let mut groups = groups;
         let mut aggregates = std::mem::take(&mut block.aggregates);
+        let unanswered = if single { unanswered_items(block, bound) } else { Vec::new() };
+        let mut row_count = 0;
+        if !unanswered.is_empty() {
+            let bind = &self.context.bind;
+            row_count = aggregates.len();
+            aggregates.push(AggregateCall::new(bind, AggregateFunction::Count, Vec::new(), false)?);
+        }
         let applies = place_before_groups(
             block,
             groups.iter_mut().chain(aggregates.iter_mut().flat_map(call_exprs)).collect(),
@@ -62,6 +70,7 @@ impl Planner<'_> {
             equalities: &equalities,
             merged_name: None,
             takes_any: false,
+            is_inside: false,
             determined: None,
         };
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
@@ -85,6 +94,10 @@ impl Planner<'_> {
         let node = Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows);
         windows.place(bound, base + subqueries.len());
         let applies = place_mapped(subqueries, base, bound, &mut windows);
+        for item in unanswered {
+            let expr = &mut bound.items[item].expr;
+            *expr = self.null_without_rows(expr.clone(), row_count)?;
+        }
         let taken = if bound.distinct { values_taken(&applies) } else { Vec::new() };
         let node = filter(apply_all(node, applies), std::mem::take(&mut bound.having));
         let is_sorted = is_sorted && windows.is_empty();
@@ -102,6 +115,16 @@ impl Planner<'_> {
         }
         node = limit(node, bound.limit.take());
         Ok(project(node, bound.items.drain(..).map(|item| item.expr).collect()))
+    }
+
+    /// `value`, but NULL where the number of rows in the column `count` is 0.
+    fn null_without_rows(&self, value: Expr, count: usize) -> Result<Expr, SqlError> {
+        let bind = &self.context.bind;
+        let ty = value.ty.clone();
+        let count = Expr::column(count, ColumnType::bigint().not_null());
+        let has_none = bind.compare(ComparisonOperator::Equal, count, Expr::int(0))?;
+        let choice = bind.case(None, vec![(has_none, Expr::null())], Some(value))?;
+        Ok(Expr { ty, ..choice })
     }
 
     /// ROLLUP works on sorted input.
@@ -151,6 +174,18 @@ impl Planner<'_> {
     }
 }
 
+/// The select items that are scalar subqueries which read the outer row: of no rows at all they are NULL.
+fn unanswered_items(block: &Block, bound: &BoundSelect) -> Vec<usize> {
+    let is_unanswered = |expr: &Expr| {
+        subquery_number(expr).is_some_and(|number| {
+            let subquery = &block.subqueries[number];
+            matches!(subquery.kind, ApplyKind::Scalar) && !subquery.correlation.is_empty()
+        })
+    };
+    let items = bound.items.iter().enumerate();
+    items.filter(|(_, item)| is_unanswered(&item.expr)).map(|(number, _)| number).collect()
+}
+
 pub fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
     call.arguments.iter_mut().chain(call.order_by.iter_mut().map(|item| &mut item.expr))
 }
@@ -163,7 +198,7 @@ fn map_bound(
     windows: &mut PlacedWindows,
 ) -> Result<Vec<(usize, PendingSubquery)>, SqlError> {
     for (number, item) in bound.items.iter_mut().enumerate() {
-        grouping.map(&mut item.expr, Place { number: number + 1, clause: "SELECT list" })?;
+        grouping.map(&mut item.expr, Place { number: number + 1, clause: SELECT_LIST })?;
     }
     for (number, having) in bound.having.iter_mut().enumerate() {
         grouping.map(having, Place { number: number + 1, clause: "HAVING clause" })?;
@@ -172,12 +207,14 @@ fn map_bound(
         grouping.map(&mut key.expr, Place { number: number + 1, clause: "ORDER BY clause" })?;
     }
     for expr in windows.exprs_mut() {
-        grouping.map(expr, Place { number: 1, clause: "SELECT list" })?;
+        grouping.map(expr, Place { number: 1, clause: SELECT_LIST })?;
     }
     let mut subqueries = pending_of(grouping.block);
-    for (_, subquery) in &mut subqueries {
+    for (number, subquery) in &mut subqueries {
+        let is_it = |part: &Expr| subquery_number(part) == Some(*number);
+        let item = bound.items.iter().position(|item| any(&item.expr, &is_it)).unwrap_or(0);
         for (_, expr) in subquery.left.iter_mut().chain(&mut subquery.correlation) {
-            grouping.map(expr, Place { number: 1, clause: "SELECT list" })?;
+            grouping.map(expr, Place { number: item + 1, clause: SELECT_LIST })?;
         }
     }
     Ok(subqueries)

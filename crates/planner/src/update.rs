@@ -1,18 +1,19 @@
 //! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys.
+use crate::assigned::AssignedColumns;
 use crate::block::{Block, Clause, PendingSubquery, Position, Source, SourceKind, SubqueryPlan};
 use crate::bound::{BoundBlock, Logical};
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
 use crate::moved_rows::{moves_rows, reads_assigned};
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
 use crate::select_build::{BoundSelect, RowSource};
 use crate::select_items::SelectItem;
 use crate::select_subquery::{apply_all, place_subqueries};
 use crate::view_change::MergedView;
-use crate::walk::{any, has_aggregate};
+use crate::walk::has_aggregate;
 use datum::{SqlError, error_code};
-use expression::{Expr, ExprKind};
+use expression::Expr;
 use parser::ast;
 use plan::{
     Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node, NodeKind,
@@ -196,6 +197,7 @@ impl<'p> Planner<'p> {
         is_single: bool,
     ) -> Result<Vec<(usize, Vec<Assignment>)>, SqlError> {
         let mut targets: Vec<(usize, Vec<Assignment>)> = Vec::new();
+        let mut assigned = AssignedColumns::default();
         for assignment in assignments {
             let reference = &assignment.column;
             let database = reference.qualifier.and_then(|qualifier| qualifier.database).map(|name| name.name);
@@ -225,8 +227,14 @@ impl<'p> Planner<'p> {
                 self.block().read_row_of(source, expr);
             }
             if is_single {
-                let assigned = targets.iter().flat_map(|(_, list)| list).map(|assignment| assignment.column);
-                self.refuse_reading_assigned(known_subqueries, source, assigned.collect())?;
+                self.read_assigned(known_subqueries, &assigned)?;
+                let position = self.block().position(source, column);
+                assigned.assign(
+                    &self.context.bind,
+                    position,
+                    &definition.columns[column].column_type,
+                    &value,
+                )?;
             }
             if let InsertValue::Expr(expr) = &value
                 && has_aggregate(expr)
@@ -244,23 +252,12 @@ impl<'p> Planner<'p> {
         Ok(targets)
     }
 
-    /// The plan computes subqueries from the row as it was, where an UPDATE of one table has given it new values already.
-    fn refuse_reading_assigned(
-        &mut self,
-        known_subqueries: usize,
-        source: usize,
-        assigned: Vec<usize>,
-    ) -> Result<(), SqlError> {
-        let block = self.block();
-        let places: Vec<usize> = assigned.iter().map(|&column| block.position(source, column)).collect();
-        let reads = |part: &Expr| matches!(part.kind, ExprKind::Column(place) if places.contains(&place));
-        let taken = |subquery: &PendingSubquery| {
-            subquery.left.iter().chain(&subquery.correlation).any(|(_, expr)| any(expr, &reads))
-        };
-        match block.subqueries[known_subqueries..].iter().any(taken) {
-            true => Err(not_supported("a subquery that reads a column which the statement has assigned")),
-            false => Ok(()),
-        }
+    /// Subqueries since `known_subqueries` read the columns that the statement has assigned as they are then.
+    fn read_assigned(&mut self, known_subqueries: usize, assigned: &AssignedColumns) -> Result<(), SqlError> {
+        let subqueries = self.block().subqueries[known_subqueries..].iter_mut();
+        let mut taken =
+            subqueries.flat_map(|subquery| subquery.left.iter_mut().chain(&mut subquery.correlation));
+        taken.try_for_each(|(_, expr)| assigned.put_into(expr))
     }
 
     /// What rows of each target need before they are written. Error 1393 where the statement changes more than one table

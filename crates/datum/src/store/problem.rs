@@ -26,16 +26,15 @@ pub enum ConversionProblem {
     IncorrectMoment {
         type_name: &'static str,
         text: String,
+        /// Written as a moment is, but none of the calendar, the clock or the type.
+        is_beyond: bool,
     },
     /// A moment that clocks of the session's zone skip.
     SkippedByZone {
         text: String,
     },
     /// The date or time part of a moment was dropped.
-    PartDropped {
-        type_name: &'static str,
-        text: String,
-    },
+    PartDropped,
     InvalidJson(InvalidJson),
     JsonCharset {
         charset: &'static str,
@@ -52,7 +51,7 @@ pub struct ConversionError {
 impl ConversionProblem {
     /// Problems that are notes whatever the mode.
     pub(super) fn is_note(&self) -> bool {
-        matches!(self, ConversionProblem::Shortened | ConversionProblem::PartDropped { .. })
+        matches!(self, ConversionProblem::Shortened | ConversionProblem::PartDropped)
     }
 
     /// Problems for which there is no nearest value.
@@ -96,9 +95,14 @@ impl ConversionError {
                 ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", text, &column, &row])
             }
             ConversionProblem::SkippedByZone { .. } => ER_WARN_INVALID_TIMESTAMP.with(&[&column, &row]),
-            ConversionProblem::IncorrectMoment { type_name, text }
-            | ConversionProblem::PartDropped { type_name, text } => {
+            ConversionProblem::IncorrectMoment { type_name, text, .. } if is_error => {
                 ER_INCORRECT_VALUE_FOR_COLUMN.with(&[type_name, text, &column, &row])
+            }
+            ConversionProblem::IncorrectMoment { is_beyond: true, .. } => {
+                ER_WARN_DATA_OUT_OF_RANGE.with(&[&column, &row])
+            }
+            ConversionProblem::IncorrectMoment { .. } | ConversionProblem::PartDropped => {
+                WARN_DATA_TRUNCATED.with(&[&column, &row])
             }
             ConversionProblem::InvalidJson(invalid) => {
                 ER_INVALID_JSON_TEXT.with(&[&invalid.reason, &invalid.position, &column])

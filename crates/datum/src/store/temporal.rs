@@ -7,7 +7,18 @@ use crate::temporal::{Date, DateTime, Parsed, Time, Timestamp};
 use crate::value::Value;
 
 fn incorrect(type_name: &'static str, value: &Value, from: &ColumnType) -> ConversionProblem {
-    ConversionProblem::IncorrectMoment { type_name, text: shown(&value.to_text(from)) }
+    let text = value.to_text(from);
+    let is_beyond = match type_name {
+        "time" => is_clock_text(&text),
+        _ => DateTime::parse(&text, true).is_some_and(|parsed| !parsed.truncated),
+    };
+    ConversionProblem::IncorrectMoment { type_name, text: shown(&text), is_beyond }
+}
+
+/// Nothing but what times are written with.
+fn is_clock_text(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'-' | b' ');
+    text.iter().any(u8::is_ascii_digit) && text.iter().all(is_part)
 }
 
 /// Whether sql_mode lets a date be stored. Outside of strict mode forbidden dates are stored with a warning when
@@ -56,8 +67,7 @@ pub(super) fn to_date_column(value: &Value, from: &ColumnType, mode: &StoreMode<
             if datetime.micros_of_day() == 0 {
                 return Outcome::exact(stored);
             }
-            let text = shown(&value.to_text(from));
-            Outcome::with(stored, ConversionProblem::PartDropped { type_name: "date", text })
+            Outcome::with(stored, ConversionProblem::PartDropped)
         }
         Err(problem) => {
             // What can be read up to the garbage is kept outside of strict mode.
@@ -126,7 +136,8 @@ pub(super) fn to_time_column(value: &Value, from: &ColumnType, fsp: u8, mode: &S
     }
     let parsed = value.to_time(from, &mode.moments);
     let Ok(Parsed { value: time, truncated, .. }) = parsed else {
-        return Outcome::with(Value::Time(Time::ZERO), incorrect("time", value, from));
+        let nearest = number_beyond(value).unwrap_or(Time::ZERO);
+        return Outcome::with(Value::Time(nearest), incorrect("time", value, from));
     };
     let stored = if mode.moments.mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) {
         time.truncated(fsp)
@@ -137,13 +148,21 @@ pub(super) fn to_time_column(value: &Value, from: &ColumnType, fsp: u8, mode: &S
         return Outcome::with(Value::Time(stored), incorrect("time", value, from));
     }
     if has_date_part(value, mode) {
-        let text = shown(&value.to_text(from));
-        return Outcome::with(
-            Value::Time(stored),
-            ConversionProblem::PartDropped { type_name: "time", text },
-        );
+        return Outcome::with(Value::Time(stored), ConversionProblem::PartDropped);
     }
     Outcome::exact(Value::Time(stored))
+}
+
+/// The longest time in place of a number that is neither a time nor a moment.
+fn number_beyond(value: &Value) -> Option<Time> {
+    /// 838:59:59
+    const TIME_NUMBER_MAX: i64 = 8_385_959;
+    match value {
+        Value::Int(number) if *number > TIME_NUMBER_MAX => Some(Time::MAX),
+        Value::Int(number) if *number < -TIME_NUMBER_MAX => Some(Time::MIN),
+        Value::UInt(number) if *number > TIME_NUMBER_MAX as u64 => Some(Time::MAX),
+        _ => None,
+    }
 }
 
 /// Whether a text or number gave a whole datetime, of which only the time is kept.

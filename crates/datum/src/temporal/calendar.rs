@@ -39,8 +39,12 @@ pub(super) fn day_number(year: u16, month: u8, day: u8) -> i64 {
     365 * year + in_year + counted / 4 - centuries
 }
 
-/// The date of a day number from 366 (0001-01-01) to the last; earlier numbers have no date.
+/// The date of a day number from 1 to the last. The year 0 has the 365 days before 366 (0001-01-01).
 pub(super) fn date_of(day_number: i64) -> Option<(u16, u8, u8)> {
+    const YEAR_0_DAYS: i64 = 365;
+    if (1..=YEAR_0_DAYS).contains(&day_number) {
+        return date_of(day_number + YEAR_0_DAYS).map(|(_, month, day)| (0, month, day));
+    }
     if !(366..=DAY_NUMBER_MAX).contains(&day_number) {
         return None;
     }

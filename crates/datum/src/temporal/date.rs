@@ -61,7 +61,7 @@ impl Date {
         calendar::day_number(self.year(), self.month(), self.day())
     }
 
-    /// FROM_DAYS; `None` outside 0001-01-01 to 9999-12-31.
+    /// FROM_DAYS; `None` outside 0000-01-01 to 9999-12-31.
     pub fn from_day_number(number: i64) -> Option<Date> {
         calendar::date_of(number).map(|(year, month, day)| Date::packed(year, month, day))
     }

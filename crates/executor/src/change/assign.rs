@@ -32,16 +32,22 @@ impl<'t> Assigner<'t> {
         Assigner { defers_null, ..self }
     }
 
-    /// After the triggers: what is still NULL and must not be.
+    /// After the triggers: what is still NULL and must not be. `omitted` are the columns that the statement gave no value.
     pub fn require_values(
         &self,
         row: &mut [Value],
+        omitted: &[(usize, DefaultSource)],
         is_insert: bool,
         context: &EvalContext,
     ) -> Result<(), SqlError> {
-        for (value, definition) in row.iter_mut().zip(&self.table.columns) {
+        let is_missing = |(_, source): &&(usize, DefaultSource)| matches!(source, DefaultSource::Missing);
+        let missing: Vec<usize> = omitted.iter().filter(is_missing).map(|(column, _)| *column).collect();
+        for (column, (value, definition)) in row.iter_mut().zip(&self.table.columns).enumerate() {
             let is_made_later = definition.auto_increment && is_insert || definition.generated.is_some();
             if value.is_null() && !definition.nullable() && !is_made_later {
+                if missing.contains(&column) && !self.null_to_default {
+                    return Err(error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&definition.name]));
+                }
                 *value = self.null_value(definition, context)?;
             }
         }

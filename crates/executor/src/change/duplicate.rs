@@ -89,7 +89,7 @@ pub async fn update_existing(
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
     if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
-        inserter.assigner.require_values(&mut frame, false, context.eval)?;
+        inserter.assigner.require_values(&mut frame, &[], false, context.eval)?;
     }
     if frame == existing {
         inserter.outcome.unchanged_rows += 1;

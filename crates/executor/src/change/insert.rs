@@ -206,7 +206,8 @@ impl Inserter<'_> {
         context.check()?;
         self.pace.count_change().await;
         if context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await? {
-            self.assigner.require_values(&mut row, true, context.eval)?;
+            let required = self.assigner.require_values(&mut row, &self.plan.omitted, true, context.eval);
+            required.map_err(|error| self.below_view(error))?;
         }
         if let Some(rules) = &self.plan.rules {
             self.assigner.generate(rules, &mut row, self.outcome.records, context.eval)?;

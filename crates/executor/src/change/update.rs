@@ -158,7 +158,7 @@ async fn update_row(
     }
     if has_triggers {
         if context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await? {
-            target.assigner.require_values(&mut new, false, context.eval)?;
+            target.assigner.require_values(&mut new, &[], false, context.eval)?;
         }
         if new == old {
             return context.update_nothing(&target.handle, &old).await;

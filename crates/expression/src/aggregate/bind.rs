@@ -97,8 +97,8 @@ fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     if length > BIT_STRING_BYTES_MAX {
         return Err(error_code::ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE.plain());
     }
-    let column = text_column(length, CollationId::BINARY).not_null();
-    Ok(ExprType::new(column, Coercibility::Implicit))
+    let column = ColumnType { unsigned: true, ..text_column(length, CollationId::BINARY) };
+    Ok(ExprType::new(column.not_null(), Coercibility::Implicit))
 }
 
 /// The most decimal digits of an integer type, which SUM's precision starts from.

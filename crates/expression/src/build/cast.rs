@@ -38,7 +38,7 @@ impl BindContext {
     }
 
     /// The conversion of a value that changes its kind. A text keeps its length.
-    pub(crate) fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+    pub fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         let is_apart = !(target.kind.is_string()
             && (operand.ty.column.kind.is_string() || operand.ty.column.kind.is_temporal()));
         if is_apart && target.kind != TypeKind::Json && is_mixed(&operand) {

@@ -7,9 +7,10 @@
 use std::cell::{Cell, RefCell};
 
 use collation::CollationId;
-use datum::{ColumnType, SqlError, TypeKind};
+use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use super::BindContext;
+use super::reading::Reading;
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::interval::IntervalUnit;
 
@@ -65,6 +66,10 @@ pub(crate) enum Wanted {
     Moment,
     /// A moment that texts become, while numbers stay what they are.
     ToldMoment,
+    /// A moment that is told and that texts become which are one.
+    MomentOrTime,
+    /// A moment that is told, while values keep their types.
+    KeptMoment,
     /// A TIME that values are converted to, and one that is told.
     Time,
     ToldTime,
@@ -116,7 +121,9 @@ impl BindContext {
             Wanted::Decimal | Wanted::ToldDecimal => ColumnType::decimal(65, 30),
             Wanted::Text => ColumnType::varchar(0, self.connection_collation),
             Wanted::Date => ColumnType::new(TypeKind::Date),
-            Wanted::Moment | Wanted::ToldMoment => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
+            Wanted::Moment | Wanted::ToldMoment | Wanted::KeptMoment | Wanted::MomentOrTime => {
+                ColumnType::new(TypeKind::DateTime { fsp: 6 })
+            }
             Wanted::Time | Wanted::ToldTime => ColumnType::new(TypeKind::Time { fsp: 6 }),
             Wanted::Document => ColumnType::new(TypeKind::Json),
             Wanted::Bits => ColumnType::varbinary(VARCHAR_BYTES_MAX),
@@ -214,6 +221,7 @@ impl BindContext {
                 (is_number || actual.is_string(), actual.is_temporal() || actual.is_floating())
             }
             Wanted::ToldMoment => (actual.is_string(), false),
+            Wanted::MomentOrTime => (actual.is_string() && !self.is_no_moment(expr), false),
             Wanted::Date | Wanted::Moment | Wanted::Time => {
                 let is_other_moment = match wanted {
                     Wanted::Time => actual.has_date(),
@@ -232,6 +240,13 @@ impl BindContext {
             *expr = self.convert(value, column)?;
         }
         Ok(())
+    }
+
+    /// Whether the marker's text is no moment; the plan depends on that.
+    fn is_no_moment(&self, expr: &Expr) -> bool {
+        let Some(Value::Bytes(text)) = self.peek(expr) else { return false };
+        self.relies_on(expr, Reading::Moment { lenient: true });
+        datum::DateTime::parse(&text, true).is_none()
     }
 
     /// The markers among a function's arguments.
@@ -272,7 +287,8 @@ impl BindContext {
 /// What a function wants in an argument's place.
 fn wanted_by(name: &str, place: usize) -> Wanted {
     use Wanted::{
-        Bits, Decimal, Document, Double, Integer, Moment, Text, Time, ToldDecimal, ToldMoment, ToldTime,
+        Bits, Decimal, Document, Double, Integer, KeptMoment, Moment, MomentOrTime, Text, Time, ToldDecimal,
+        ToldMoment, ToldTime,
     };
     match (name, place) {
         (
@@ -286,14 +302,14 @@ fn wanted_by(name: &str, place: usize) -> Wanted {
         ("date", 0) => ToldMoment,
         (
             "year" | "quarter" | "month" | "dayofweek" | "weekday" | "dayofyear" | "weekofyear" | "to_days"
-            | "to_seconds" | "dayname" | "monthname" | "day" | "dayofmonth" | "last_day" | "hour" | "minute"
-            | "second" | "microsecond" | "time_to_sec" | "time" | "unix_timestamp" | "week" | "yearweek"
-            | "date_format",
+            | "to_seconds" | "dayname" | "monthname" | "day" | "dayofmonth" | "last_day" | "unix_timestamp"
+            | "week" | "yearweek" | "date_format",
             0,
         )
-        | ("extract", 1)
         | ("timestampdiff", 1 | 2) => ToldMoment,
         ("time_format" | "convert_tz" | "timestamp" | "datediff", 0) | ("datediff", 1) => Moment,
+        ("time_to_sec" | "time", 0) => KeptMoment,
+        ("hour" | "minute" | "second" | "microsecond", 0) | ("extract", 1) => MomentOrTime,
         ("timestamp", 1) => ToldTime,
         ("addtime" | "subtime", _) => Time,
         (

@@ -259,7 +259,7 @@ fn whole(number: &Decimal) -> Option<i128> {
 /// The digits of a second's fraction in a text that is a moment or a time; a text that is none has all six.
 pub(crate) fn fraction_digits(text: &[u8], is_time: bool) -> u8 {
     const ALL: u8 = 6;
-    let is_one = if is_time { Time::parse(text).is_some() } else { DateTime::parse(text, false).is_some() };
+    let is_one = if is_time { Time::parse(text).is_some() } else { DateTime::parse(text, true).is_some() };
     if !is_one {
         return ALL;
     }

@@ -20,6 +20,8 @@ enum Allowed {
     Mode,
     /// Any, for functions that ask for its parts (`Ignorable`); a text is no zero date where the mode forbids these.
     Parts,
+    /// The same where also numbers that are too small for dates have parts (`SystemConstant`).
+    SmallNumbers,
     /// The same for functions that need its place in the calendar (`NoCollation`): texts and numbers have all parts.
     Calendar,
 }
@@ -75,6 +77,7 @@ pub(super) fn cast(
         TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
             let allowed = match node.ty.coercibility {
                 Coercibility::Ignorable => Allowed::Parts,
+                Coercibility::SystemConstant => Allowed::SmallNumbers,
                 Coercibility::NoCollation => Allowed::Calendar,
                 _ => Allowed::Mode,
             };
@@ -89,10 +92,7 @@ pub(super) fn cast(
                 let today = moment_context(context, true).today;
                 to_year(i128::from(today.year()))
             }
-            Value::Bytes(text) if !source.is_hex_literal() && datum::double_prefix(text).consumed == 0 => {
-                context.warn(error_code::ER_WRONG_VALUE.with(&[&"YEAR", &shown(text)]));
-                Value::Null
-            }
+            Value::Bytes(text) if !source.is_hex_literal() => year_of_text(text, context),
             other => {
                 let number = other.to_integer(source, &mut warn);
                 number.map_or(Value::Null, |number| warned_year(number, &value, source, context))
@@ -181,6 +181,23 @@ fn warned_year(number: i128, value: &Value, source: &ColumnType, context: &EvalC
     year
 }
 
+/// The year of the digits that a text begins with, of which 0 is 2000.
+fn year_of_text(text: &[u8], context: &EvalContext) -> Value {
+    let digits = text.trim_ascii_start();
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&digits[..count]).ok().and_then(|digits| digits.parse::<u32>().ok());
+    let Some(number) = number.filter(|_| count > 0) else {
+        context.warn(error_code::ER_WRONG_VALUE.with(&[&"YEAR", &shown(text)]));
+        return Value::Null;
+    };
+    let year = if number == 0 { Value::Year(2000) } else { to_year(i128::from(number)) };
+    if year.is_null() || digits.len() > count {
+        context.warn(truncated("YEAR", text));
+    }
+    year
+}
+
 fn to_year(number: i128) -> Value {
     match number {
         0 | 1901..=2155 => Value::Year(number as u16),
@@ -198,6 +215,13 @@ fn to_moment(
 ) -> Value {
     let source = &operand.ty.column;
     let moments = moment_context(context, matches!(value, Value::Time(_)));
+    if allowed == Allowed::SmallNumbers
+        && let Some(moment) = moment_of_small_number(value, source)
+        && !(context.is_marker(operand) && moment.date().day() == 0)
+    {
+        let moment = Value::DateTime(moment);
+        return moment;
+    }
     let converted = match target.kind {
         TypeKind::Time { fsp } => value
             .to_time(source, &moments)
@@ -245,8 +269,19 @@ fn to_moment(
     }
 }
 
+/// The numbers up to 100, which have no year, are days of the year 2000 where parts of dates are asked for.
+fn moment_of_small_number(value: &Value, source: &ColumnType) -> Option<DateTime> {
+    if !matches!(value, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_)) {
+        return None;
+    }
+    let number = value.to_decimal(source, &mut datum::no_warning)?;
+    let days = u8::try_from(number.truncate(0).to_i64()?).ok().filter(|days| *days <= 100)?;
+    let date = Date::new_lenient(2000, days / 100, days % 100).filter(|_| !number.is_negative())?;
+    Some(date.at_midnight())
+}
+
 /// The date of a moment. A time that is no time of a day is counted from this moment, as MySQL counts it here.
-fn date_of(moment: DateTime, given: &Value, context: &EvalContext) -> Date {
+pub(crate) fn date_of(moment: DateTime, given: &Value, context: &EvalContext) -> Date {
     let settings = &context.settings;
     let now = || settings.time_zone.to_local(settings.now_utc_micros);
     match given {
@@ -279,7 +314,7 @@ fn is_refused(moment: &Value, given: &Value, allowed: Allowed, context: &EvalCon
     let is_moment = matches!(given, Value::Date(_) | Value::DateTime(_) | Value::Time(_));
     match allowed {
         Allowed::Mode => is_zero || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE)),
-        Allowed::Parts => is_zero && is_text,
+        Allowed::Parts | Allowed::SmallNumbers => is_zero && is_text,
         Allowed::Calendar => (is_zero && is_text) || (date.has_zero_part() && !is_moment),
     }
 }

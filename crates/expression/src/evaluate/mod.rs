@@ -20,6 +20,7 @@ mod logic;
 #[cfg(test)]
 mod recorded_tests;
 
+pub(crate) use cast::date_of;
 pub(crate) use comparison::moment_context;
 pub(crate) use interval::{difference_in, part_of};
 

@@ -2,8 +2,10 @@
 use std::borrow::Cow;
 
 use collation::{Charset, CollationId};
-use datum::{DateTime, SqlError, Time, Value, error_code};
+use datum::{Date, DateTime, SqlError, Time, TypeKind, Value, error_code};
 
+use crate::evaluate::date_of;
+use crate::expr::ExprKind;
 use crate::function::Arguments;
 
 impl<'a> Arguments<'a> {
@@ -69,6 +71,25 @@ impl<'a> Arguments<'a> {
     pub(super) fn real_datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
         let moment = self.datetime(index)?;
         Ok(moment.filter(|moment| moment.date().month() != 0 && moment.date().day() != 0))
+    }
+
+    /// The date of such an argument.
+    pub(super) fn date(&self, index: usize) -> Result<Option<Date>, SqlError> {
+        let Some(moment) = self.datetime(index)? else { return Ok(None) };
+        let given = match &self.exprs[index].kind {
+            ExprKind::Cast(time)
+                if matches!(time.ty.column.kind, TypeKind::Time { .. }) && !self.context.is_marker(time) =>
+            {
+                time.eval_ref(self.row, self.context)?
+            }
+            _ => return Ok(Some(moment.date())),
+        };
+        Ok(Some(date_of(moment, &given, self.context)))
+    }
+
+    /// As `date`, but NULL for one with a zero month or day.
+    pub(super) fn real_date(&self, index: usize) -> Result<Option<Date>, SqlError> {
+        Ok(self.date(index)?.filter(|date| date.month() != 0 && date.day() != 0))
     }
 
     pub(super) fn time(&self, index: usize) -> Result<Option<Time>, SqlError> {

@@ -65,7 +65,12 @@ fn infer_number_text(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_text(bind, &mut arguments[0])?;
+    let column = &arguments[0].ty.column;
+    if column.is_hex_literal() || column.is_bit_literal() || matches!(column.kind, TypeKind::Bit(_)) {
+        cast_integer(bind, &mut arguments[0])?;
+    } else {
+        cast_text(bind, &mut arguments[0])?;
+    }
     Ok(made_text(bind, 64))
 }
 
@@ -158,6 +163,10 @@ fn unhex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// BIN and OCT, which are CONV from base 10.
 fn in_other_base(arguments: &Arguments<'_>, base: i64) -> Result<Value, SqlError> {
+    if matches!(&*arguments.value(0)?, Value::Int(_) | Value::UInt(_)) {
+        let bits = arguments.bits(0)?.unwrap_or_default();
+        return Ok(Value::bytes(if base == 2 { format!("{bits:b}") } else { format!("{bits:o}") }));
+    }
     Ok(arguments.text(0)?.map_or(Value::Null, |text| converted(&text, 10, base, arguments)))
 }
 
@@ -315,8 +324,7 @@ fn sha2(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Some(0 | 256) => digest_text(arguments, &digest::SHA256),
         Some(384) => digest_text(arguments, &digest::SHA384),
         Some(512) => digest_text(arguments, &digest::SHA512),
-        None => Ok(Value::Null),
-        Some(_) => {
+        _ => {
             let warning = error_code::ER_WRONG_PARAMETERS_TO_NATIVE_FCT.with(&[&"sha2"]);
             arguments.context.warn(warning);
             Ok(Value::Null)

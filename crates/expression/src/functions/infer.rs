@@ -334,6 +334,16 @@ pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, S
     Ok(fsp)
 }
 
+/// As `cast_datetime`, for functions that find parts in numbers below the first date, too.
+pub(super) fn cast_part_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
+    let fsp = cast_datetime(bind, expr)?;
+    if !is_moment {
+        expr.ty.coercibility = Coercibility::SystemConstant;
+    }
+    Ok(fsp)
+}
+
 /// As `cast_datetime`, for functions that need a place in the calendar.
 pub(super) fn cast_calendar_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
     let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });

@@ -26,7 +26,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("json_remove", (2, ANY), infer_json, json_remove),
     entry("json_array_append", (3, ANY), infer_pairs, json_array_append),
     entry("json_array_insert", (3, ANY), infer_pairs, json_array_insert),
-    entry("json_merge_patch", (2, ANY), infer_json, |arguments| merge("json_merge_patch", arguments, patch)),
+    entry("json_merge_patch", (2, ANY), infer_json, merge_patches),
     entry("json_merge_preserve", (2, ANY), infer_json, |arguments| {
         merge("json_merge_preserve", arguments, preserve)
     }),
@@ -85,11 +85,14 @@ fn insert(legs: &[Leg], document: &mut Json, value: Json) {
         (Leg::Member(key), Some(Json::Object(members))) => {
             members.insert(key.clone(), value);
         }
-        (Leg::Element(_), Some(Json::Array(elements))) => elements.push(value),
-        // A value that is no array becomes the first element of one.
-        (Leg::Element(_), Some(other)) if !other.is_object() || !parents.is_empty() => {
-            let first = std::mem::take(other);
-            *other = Json::Array(vec![first, value]);
+        (Leg::Element(at), Some(Json::Array(elements))) => match at.is_before(elements.len()) {
+            true => elements.insert(0, value),
+            false => elements.push(value),
+        },
+        // A value that is no array becomes an element of one.
+        (Leg::Element(at), Some(other)) => {
+            let only = std::mem::take(other);
+            *other = Json::Array(if at.is_before(1) { vec![value, only] } else { vec![only, value] });
         }
         _ => {}
     }
@@ -148,6 +151,20 @@ fn json_array_insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
     }
     json(&document)
+}
+
+/// NULL is unknown until a patch that is no object takes its place.
+fn merge_patches(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let name = "json_merge_patch";
+    let mut merged = arguments.document(name, 0)?;
+    for index in 1..arguments.len() {
+        merged = match (merged, arguments.document(name, index)?) {
+            (_, Some(next)) if !next.is_object() => Some(next),
+            (Some(merged), Some(next)) => Some(patch(merged, next)),
+            _ => None,
+        };
+    }
+    merged.map_or(Ok(Value::Null), |merged| json(&merged))
 }
 
 fn merge(name: &str, arguments: &Arguments<'_>, join: fn(Json, Json) -> Json) -> Result<Value, SqlError> {

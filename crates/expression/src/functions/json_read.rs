@@ -208,7 +208,10 @@ fn json_unquote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn json_valid(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let value = arguments.value(0)?;
+    let kind = &arguments.exprs[0].ty.column.kind;
     Ok(match &*value {
+        // NULL of another kind than text or a document is none.
+        Value::Null if kind.is_numeric() || kind.is_temporal() => Value::Int(0),
         Value::Null => Value::Null,
         Value::Json(_) => Value::Int(1),
         Value::Bytes(_) => {
@@ -285,9 +288,8 @@ fn json_contains_path(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn json_overlaps(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let name = "json_overlaps";
-    let (Some(left), Some(right)) = (arguments.document(name, 0)?, arguments.document(name, 1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(left) = arguments.document(name, 0)? else { return Ok(Value::Null) };
+    let Some(right) = arguments.document(name, 1)? else { return Ok(Value::Null) };
     let is_equal = |left: &Json, right: &Json| {
         env::tick(TICKS_PER_PAIR);
         compare_documents(left, right).is_eq()
@@ -308,11 +310,10 @@ fn json_overlaps(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(target) = arguments.document("member of", 1)? else { return Ok(Value::Null) };
-    let candidate = arguments.value(0)?;
-    if candidate.is_null() {
+    if arguments.value(0)?.is_null() {
         return Ok(Value::Null);
     }
+    let Some(target) = arguments.document("member of", 1)? else { return Ok(Value::Null) };
     let candidate = arguments.json_value(0)?;
     let is_equal = |element: &Json| {
         env::tick(TICKS_PER_PAIR);
@@ -331,8 +332,7 @@ fn document_at(name: &str, arguments: &Arguments<'_>) -> Result<Option<Json>, Sq
         return Ok(Some(document));
     }
     let Some(path) = arguments.path(1)? else { return Ok(None) };
-    // JSON_LENGTH takes the first of several values.
-    if path.has_wildcard() && name != "json_length" {
+    if path.has_wildcard() {
         return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
     }
     Ok(path.select(&document).first().map(|value| (*value).clone()))
@@ -344,13 +344,26 @@ fn json_keys(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn json_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(document_at("json_length", arguments)?.map_or(Value::Null, |document| {
-        Value::Int(match &document {
-            Json::Array(elements) => elements.len() as i64,
-            Json::Object(members) => members.len() as i64,
-            _ => 1,
-        })
-    }))
+    let Some(document) = arguments.document("json_length", 0)? else { return Ok(Value::Null) };
+    if arguments.len() < 2 {
+        return Ok(Value::Int(length_of(&document)));
+    }
+    let Some(path) = arguments.path(1)? else { return Ok(Value::Null) };
+    let values = path.select(&document);
+    // Of several values it is their number that counts.
+    Ok(match values.first() {
+        None => Value::Null,
+        Some(_) if path.has_wildcard() => Value::Int(values.len() as i64),
+        Some(value) => Value::Int(length_of(value)),
+    })
+}
+
+fn length_of(document: &Json) -> i64 {
+    match document {
+        Json::Array(elements) => elements.len() as i64,
+        Json::Object(members) => members.len() as i64,
+        _ => 1,
+    }
 }
 
 fn json_depth(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

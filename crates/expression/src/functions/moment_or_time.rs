@@ -116,15 +116,19 @@ impl Arguments<'_> {
     fn moment_or_number_as_time(&self, index: usize) -> Result<Option<MomentOrTime>, SqlError> {
         let value = self.value(index)?;
         let column = &self.exprs[index].ty.column;
-        if value.is_null() || column.kind.is_temporal() {
+        if value.is_null() || column.kind.is_temporal() && !matches!(*value, Value::Year(_)) {
             return self.moment_or_time(index);
         }
+        let value = match *value {
+            Value::Year(year) => std::borrow::Cow::Owned(Value::Int(i64::from(year))),
+            _ => value,
+        };
         let context = moment_context(self.context, false);
         // A number of more digits is a moment, whose time is no number's.
         const TIME_NUMBER_MAX: f64 = 8_385_959.0;
         let is_time =
             value.to_f64(column, &mut datum::no_warning).is_some_and(|number| number <= TIME_NUMBER_MAX);
-        let is_time = is_time || matches!(*value, Value::Json(_));
+        let is_time = is_time || matches!(*value, Value::Json(_) | Value::Year(_));
         if is_time && let Ok(parsed) = value.to_time(column, &context) {
             if parsed.truncated {
                 self.context.warn(truncated("time", &value.to_text(column)));

@@ -5,7 +5,7 @@ use datum::{SqlError, Value, error_code};
 
 use super::infer::{binary_result, cast_integer, cast_text, made_text, truth_of_each_text, unsigned_type};
 use crate::build::BindContext;
-use crate::expr::{Expr, ExprType};
+use crate::expr::{Expr, ExprKind, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
@@ -87,8 +87,16 @@ fn inet_ntoa(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
 }
 
+/// Whether a number was made the text: not even NULL is an address then.
+fn is_number_cast(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Cast(number) if number.ty.column.kind.is_numeric())
+}
+
 fn parses<T: std::str::FromStr>(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let text = arguments.text(0)?;
+    if text.is_none() && is_number_cast(&arguments.exprs[0]) {
+        return Ok(Value::Int(0));
+    }
     Ok(text.map_or(Value::Null, |text| {
         Value::boolean(std::str::from_utf8(&text).is_ok_and(|text| text.parse::<T>().is_ok()))
     }))

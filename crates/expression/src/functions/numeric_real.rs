@@ -114,7 +114,11 @@ fn log(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if arguments.len() == 1 {
         return logarithm(arguments, 0, f64::ln);
     }
-    let (base, number) = (logarithm(arguments, 0, f64::ln)?, logarithm(arguments, 1, f64::ln)?);
+    let base = logarithm(arguments, 0, f64::ln)?;
+    if base.is_null() {
+        return Ok(base);
+    }
+    let number = logarithm(arguments, 1, f64::ln)?;
     match (base, number) {
         (Value::Double(base), Value::Double(number)) if base != 0.0 => result(number / base),
         (Value::Double(_), Value::Double(_)) => {
@@ -129,10 +133,8 @@ fn atan(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if arguments.len() == 1 {
         return of_one(arguments, f64::atan);
     }
-    match (arguments.double(0)?, arguments.double(1)?) {
-        (Some(y), Some(x)) => result(y.atan2(x)),
-        _ => Ok(Value::Null),
-    }
+    let Some(y) = arguments.double(0)? else { return Ok(Value::Null) };
+    arguments.double(1)?.map_or(Ok(Value::Null), |x| result(y.atan2(x)))
 }
 
 /// The modulus of the generator that gives RAND(seed) its documented sequence.

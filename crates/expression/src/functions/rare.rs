@@ -135,6 +135,7 @@ fn soundex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     // Letters beyond ASCII count as vowels and keep their case.
     let is_letter = |letter: &&[u8]| match letter {
         [byte] if byte.is_ascii() => byte.is_ascii_alphabetic(),
+        _ if charset == collation::Charset::Binary => false,
         _ => charset.decode_first(letter).0 >= 0xC0,
     };
     let mut letters = charset.characters(&text).filter(is_letter);

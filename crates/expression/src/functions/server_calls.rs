@@ -71,7 +71,11 @@ fn infer_name_const(
             _ => false,
         }
     }
-    if !is_constant(&arguments[0]) || !is_constant(&arguments[1]) {
+    // TRUE, a moment and a parameter of the client's are no literals here.
+    let value = &arguments[1];
+    let is_marker = matches!(value.kind, ExprKind::Parameter(_)) && bind.markers.is_of_statement();
+    let is_plain = !value.ty.is_truth && !value.ty.column.kind.is_temporal() && !is_marker;
+    if !is_constant(&arguments[0]) || !is_constant(value) || !is_plain {
         return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"NAME_CONST"]));
     }
     if matches!(bind.decisive(&arguments[0]), Some(Value::Null)) {

@@ -289,7 +289,8 @@ impl Found {
     }
 
     fn set_day(&mut self, number: i64) -> Option<()> {
-        let date = Date::from_day_number(number).filter(|_| (1..=DAY_NUMBER_MAX).contains(&number))?;
+        let date =
+            Date::from_day_number(number).filter(|date| date.year() > 0 && number <= DAY_NUMBER_MAX)?;
         (self.year, self.month, self.day) =
             (i64::from(date.year()), i64::from(date.month()), i64::from(date.day()));
         Some(())

@@ -187,7 +187,7 @@ pub(super) fn micros_of(
     let column = &arguments.exprs[index].ty.column;
     let seconds = value.to_decimal(column, &mut |warning| arguments.context.warn(warning));
     Ok(seconds.map(|seconds| {
-        if seconds.truncate(0).to_i64().is_none() {
+        if seconds.truncate(0).to_i64().is_none() && !matches!(*value, Value::UInt(_)) {
             arguments.context.warn(datum::truncated("DECIMAL", seconds.to_string().as_bytes()));
         }
         let micros = seconds
@@ -224,10 +224,10 @@ fn sec_to_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn datediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(left), Some(right)) = (arguments.real_datetime(0)?, arguments.real_datetime(1)?) else {
+    let (Some(left), Some(right)) = (arguments.real_date(0)?, arguments.real_date(1)?) else {
         return Ok(Value::Null);
     };
-    Ok(Value::Int(left.date().day_number() - right.date().day_number()))
+    Ok(Value::Int(left.day_number() - right.day_number()))
 }
 
 /// The time in TIME's range, with warning 1292 when it is beyond.
@@ -259,6 +259,15 @@ fn subtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     add(arguments, -1)
 }
 
+/// Whether the first argument is written as a date is, and not with the colons of a time.
+fn has_dashes(arguments: &Arguments<'_>) -> Result<bool, SqlError> {
+    Ok(arguments.value(0)?.to_text(&arguments.exprs[0].ty.column).contains(&b'-'))
+}
+
+fn is_of_calendar(date: Date) -> bool {
+    Date::new(date.year(), date.month(), date.day()).is_some_and(|date| date.month() != 0 && date.day() != 0)
+}
+
 fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
     let Some(start) = arguments.formatted_moment(0)? else { return Ok(Value::Null) };
     let Some(span) = arguments.time(1)? else { return Ok(Value::Null) };
@@ -268,6 +277,14 @@ fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
     let mut text = Vec::new();
     let value = match start {
         MomentOrTime::Moment(moment) if !is_text && moment.date().has_zero_part() => return Ok(Value::Null),
+        MomentOrTime::Moment(moment)
+            if is_text && !is_of_calendar(moment.date()) && has_dashes(arguments)? =>
+        {
+            let text = arguments.value(0)?.to_text(&arguments.exprs[0].ty.column).into_owned();
+            let name = if moment.micros_of_day() == 0 { "date" } else { "datetime" };
+            arguments.context.warn(datum::truncated(name, &text));
+            return Ok(Value::Null);
+        }
         MomentOrTime::Moment(moment) => {
             let Some(sum) = moment.add_micros(micros) else {
                 return Ok(beyond_range("DATETIME", name, arguments));
@@ -317,10 +334,14 @@ fn incorrect(name: &str) -> SqlError {
     datum::error_code::ER_WRONG_ARGUMENTS.with(&[&name])
 }
 
+/// The 64 bits of two numbers; the second is not asked for beside NULL.
+fn two_numbers(arguments: &Arguments<'_>) -> Result<Option<(i64, i64)>, SqlError> {
+    let Some(first) = arguments.bits(0)? else { return Ok(None) };
+    Ok(arguments.bits(1)?.map(|second| (first as i64, second as i64)))
+}
+
 fn period_add(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(period), Some(months)) = (arguments.integer(0)?, arguments.integer(1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some((period, months)) = two_numbers(arguments)? else { return Ok(Value::Null) };
     let start = months_of(period).ok_or_else(|| incorrect("period_add"))?;
     // Months wrap around as unsigned numbers do.
     let total = start.wrapping_add(months) as u64;
@@ -330,9 +351,7 @@ fn period_add(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn period_diff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(left), Some(right)) = (arguments.integer(0)?, arguments.integer(1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some((left, right)) = two_numbers(arguments)? else { return Ok(Value::Null) };
     match (months_of(left), months_of(right)) {
         (Some(left), Some(right)) => Ok(Value::Int(left - right)),
         _ => Err(incorrect("period_diff")),

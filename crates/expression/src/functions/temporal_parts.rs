@@ -2,7 +2,7 @@
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
 use super::infer::{
-    cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_time, integer_type,
+    cast_allowed_datetime, cast_calendar_datetime, cast_integer, cast_part_datetime, cast_time, integer_type,
     made_text,
 };
 use crate::build::BindContext;
@@ -50,7 +50,7 @@ fn infer_of_datetime(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     match name {
-        "quarter" | "month" | "day" | "dayofmonth" => cast_datetime(bind, &mut arguments[0])?,
+        "quarter" | "month" | "day" | "dayofmonth" => cast_part_datetime(bind, &mut arguments[0])?,
         _ => cast_calendar_datetime(bind, &mut arguments[0])?,
     };
     arguments.get_mut(1).map_or(Ok(()), |mode| cast_integer(bind, mode))?;
@@ -58,8 +58,8 @@ fn infer_of_datetime(
 }
 
 fn infer_year(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    cast_datetime(bind, &mut arguments[0])?;
-    Ok(ExprType::new(ColumnType::new(TypeKind::Year), Coercibility::Numeric))
+    cast_part_datetime(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::computed_year(), Coercibility::Numeric))
 }
 
 fn infer_of_time(
@@ -73,7 +73,7 @@ fn infer_of_time(
 
 fn infer_name(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     match name {
-        "monthname" => cast_datetime(bind, &mut arguments[0])?,
+        "monthname" => cast_part_datetime(bind, &mut arguments[0])?,
         _ => cast_calendar_datetime(bind, &mut arguments[0])?,
     };
     Ok(made_text(bind, 9))
@@ -94,12 +94,12 @@ fn infer_time(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -
 
 /// A part of the date as it is written, also of dates with zero parts.
 fn written(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
-    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Int(part(moment.date()))))
+    Ok(arguments.date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
 }
 
 /// A part that needs a place in the calendar: NULL for dates with zero parts.
 fn reckoned(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
-    Ok(arguments.real_datetime(0)?.map_or(Value::Null, |moment| Value::Int(part(moment.date()))))
+    Ok(arguments.real_date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
 }
 
 fn year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -158,7 +158,9 @@ fn week_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn year_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(mode) = week_mode(arguments, 0)? else { return zero_week(arguments) };
-    let mode = mode | 2;
+    // With a negative mode days before the first week are of week 0.
+    let is_negative = arguments.len() > 1 && arguments.integer(1)?.is_some_and(|mode| mode < 0);
+    let mode = if is_negative { mode } else { mode | 2 };
     reckoned(arguments, |date| {
         let (year, week) = date.week(mode);
         i64::from(year) * 100 + i64::from(week)
@@ -175,9 +177,9 @@ fn to_seconds(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn day_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let moment = arguments.real_datetime(0)?;
-    Ok(moment.map_or(Value::Null, |moment| {
-        Value::bytes(arguments.context.settings.locale.days[usize::from(moment.date().weekday())])
+    let date = arguments.real_date(0)?;
+    Ok(date.map_or(Value::Null, |date| {
+        Value::bytes(arguments.context.settings.locale.days[usize::from(date.weekday())])
     }))
 }
 
@@ -211,7 +213,7 @@ fn time_to_sec(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Date(moment.date())))
+    Ok(arguments.date(0)?.map_or(Value::Null, Value::Date))
 }
 
 fn last_day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

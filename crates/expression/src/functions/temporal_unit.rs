@@ -83,8 +83,7 @@ fn extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn difference(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let unit = bound_unit(arguments.exprs)?;
-    Ok(match (arguments.real_datetime(1)?, arguments.real_datetime(2)?) {
-        (Some(from), Some(to)) => Value::Int(difference_in(unit, from, to)),
-        _ => Value::Null,
-    })
+    let Some(from) = arguments.real_datetime(1)? else { return Ok(Value::Null) };
+    let to = arguments.real_datetime(2)?;
+    Ok(to.map_or(Value::Null, |to| Value::Int(difference_in(unit, from, to))))
 }

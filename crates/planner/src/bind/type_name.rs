@@ -34,7 +34,7 @@ pub fn cast_type(cast: &CastType<'_>, connection: CollationId) -> Result<ColumnT
         CastTarget::Date => ColumnType::new(TypeKind::Date),
         CastTarget::Time => ColumnType::new(TypeKind::Time { fsp: fsp()? }),
         CastTarget::DateTime => ColumnType::new(TypeKind::DateTime { fsp: fsp()? }),
-        CastTarget::Year => ColumnType::new(TypeKind::Year),
+        CastTarget::Year => ColumnType::computed_year(),
         CastTarget::Decimal => decimal(cast)?,
         CastTarget::Float => match cast.length {
             None | Some(0..=24) => ColumnType::new(TypeKind::Float { digits: None }),

@@ -121,7 +121,8 @@ fn write_text(value: &Value, column: &ColumnMeta, out: &mut Vec<u8>) {
         Value::Time(time) => time.write_text(fraction, out),
         Value::DateTime(moment) => moment.write_text(fraction, out),
         Value::Timestamp(moment) => moment.in_zone(&TimeZone::utc()).write_text(fraction, out),
-        Value::Year(year) => write!(out, "{year:04}").expect(VECTOR),
+        Value::Year(year) if is_zerofill(column) => write!(out, "{year:04}").expect(VECTOR),
+        Value::Year(year) => write!(out, "{year}").expect(VECTOR),
         Value::Bit(bits) => {
             let byte_count = (column.length as usize).div_ceil(8).clamp(1, 8);
             out.extend_from_slice(&bits.to_be_bytes()[8 - byte_count..]);
@@ -266,7 +267,9 @@ mod tests {
         check_text(&column(ColumnType::DateTime, 2), Value::DateTime(moment), "2024-02-29 01:02:03.04");
         let time = Time::new(true, 838, 59, 59, 0).expect("a time");
         check_text(&column(ColumnType::Time, 0), Value::Time(time), "-838:59:59");
-        check_text(&column(ColumnType::Year, 0), Value::Year(0), "0000");
+        check_text(&column(ColumnType::Year, 0), Value::Year(0), "0");
+        let padded = ColumnMeta { flags: ColumnFlags::ZEROFILL.0, ..column(ColumnType::Year, 0) };
+        check_text(&padded, Value::Year(0), "0000");
         check_text(&column(ColumnType::Bit, 0), Value::Bit(0x161), "\u{1}a");
     }
 

@@ -133,7 +133,8 @@ fn flags_of(column: &OutputColumn) -> u16 {
     set(column.multiple_key, MULTIPLE_KEY);
     let is_bits = column_type.is_bit_literal();
     set((column_type.unsigned && !is_bits) || matches!(column_type.kind, Bit(_) | Year), UNSIGNED);
-    set((column_type.zerofill && !is_bits) || matches!(column_type.kind, Year), ZEROFILL);
+    let is_padded_year = column_type.kind == Year && !column_type.is_computed_year();
+    set((column_type.zerofill && !is_bits) || is_padded_year, ZEROFILL);
     set(column.auto_increment, AUTO_INCREMENT);
     set(column.no_default, NO_DEFAULT_VALUE);
     set(column.on_update_now, ON_UPDATE_NOW);
@@ -191,6 +192,7 @@ pub fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
         Date => 10,
         Time { fsp } => fraction(10, *fsp),
         DateTime { fsp } | Timestamp { fsp } => fraction(19, *fsp),
+        Year if column_type.is_computed_year() => 5,
         Year => 4,
         Enum(members) => {
             let longest = members.iter().map(|member| characters(member, column_type)).max();

@@ -16,8 +16,8 @@ use super::{Done, Effects};
 use crate::session::Session;
 use definition::{
     AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
-    apply_alterations, check_algorithm, choose_means, computes_values, copied_keys, follow_renames,
-    is_only_named, is_same_value, needs_rebuild, old_and_new,
+    adds_lacking_dates, apply_alterations, check_algorithm, choose_means, computes_values, copied_keys,
+    follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
 
 impl Session {
@@ -193,7 +193,7 @@ impl Session {
 
     /// Whether rows have to be copied; if not, where they have the columns.
     pub(super) fn settle_rows(&self, alteration: &mut Alteration) {
-        alteration.rebuild |= needs_rebuild(alteration);
+        alteration.rebuild |= needs_rebuild(alteration) || adds_lacking_dates(alteration, &self.conversion());
         if !alteration.rebuild {
             alteration.place_columns(&self.conversion());
         }
