@@ -37,6 +37,6 @@ pub use name::{
 };
 pub use program::LiveProgram;
 pub use progress::{Progress, Share, Stage};
-pub use rebuild::{RowConverter, for_each_row};
+pub use rebuild::{RowConverter, TableRows, for_each_row};
 pub use validate::check_rows;
 pub use viewer::{ProgramSight, ProgramVisibility, Viewer, Visibility};

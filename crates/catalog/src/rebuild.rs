@@ -15,7 +15,7 @@ pub trait RowConverter {
 }
 
 /// All rows of a table in the order of their keys.
-pub(crate) struct TableRows<'t> {
+pub struct TableRows<'t> {
     table: &'t TableHandle,
     projection: Projection,
     cursor: engine::Cursor,

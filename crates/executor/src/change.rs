@@ -6,6 +6,7 @@ mod assign;
 mod auto_increment;
 mod delete;
 mod duplicate;
+mod fill;
 mod foreign_key;
 mod input;
 mod insert;

@@ -5,6 +5,7 @@
 use datum::{SqlError, Value};
 use engine::Transaction;
 use schema::{LocalFuture, TableId, TriggerEvent, TriggerSet};
+use table::ReadyTable;
 
 pub trait StatementHost {
     fn transaction(&mut self) -> &mut Transaction;
@@ -24,6 +25,16 @@ pub trait StatementHost {
 
     /// Runs the triggers of one sort on one row.
     fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>>;
+
+    /// Whether the running statement may fill the table at once, if that is empty.
+    fn may_fill(&self, table: &ReadyTable) -> bool;
+
+    /// Begins to fill the table; false if it has to take its rows one by one.
+    fn begin_fill<'a>(&'a mut self, table: &'a ReadyTable) -> LocalFuture<'a, Result<bool, SqlError>>;
+
+    /// The next rows, behind a `begin_fill` that was true. Those that have the same unique values end the statement when it has
+    /// made its last row.
+    fn fill(&mut self, rows: Vec<Vec<Value>>) -> LocalFuture<'_, Result<(), SqlError>>;
 }
 
 /// A row that is about to change or has changed.

@@ -66,6 +66,9 @@ pub struct Session {
     /// A commit has begun that may not happen: what is left of the transaction is rolled back.
     pub(crate) commit_is_due: bool,
     pub(crate) statements: Statements,
+    /// The running statement may fill a table, and the table that it fills.
+    pub(crate) may_fill: bool,
+    pub(crate) filled: Option<Box<crate::statement::FilledTable>>,
     /// Of the running change of definitions, for the binary log.
     pub(crate) definition_text: Option<Box<[u8]>>,
     pub(crate) begin_event: crate::statement::BeginEvent,
@@ -138,6 +141,8 @@ impl Session {
             backup_passage: None,
             commit_is_due: false,
             statements: Statements::default(),
+            may_fill: false,
+            filled: None,
             definition_text: None,
             begin_event: crate::statement::BeginEvent::default(),
             registration: None,

@@ -32,6 +32,12 @@ impl TableHandle {
         }
     }
 
+    /// So many rows came at once into a table that had none.
+    pub fn count_filled(&self, rows: u64) {
+        self.counters.set_rows(rows);
+        self.statistics.count_changes(rows);
+    }
+
     pub fn statistics(&self) -> &Arc<StatisticsCell> {
         &self.statistics
     }

@@ -90,7 +90,11 @@ impl StatisticsCell {
     }
 
     pub(crate) fn count_change(&self) {
-        self.changes.fetch_add(1, Relaxed);
+        self.count_changes(1);
+    }
+
+    pub(crate) fn count_changes(&self, changes: u64) {
+        self.changes.fetch_add(changes, Relaxed);
     }
 
     /// Whether so much has changed that new ones should be made. `rows` are those of the table, 0 if they are not known yet.

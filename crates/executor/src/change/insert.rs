@@ -2,6 +2,7 @@
 use super::assign::Assigner;
 use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
+use super::fill::Filling;
 use super::foreign_key::{ForeignKeys, pardon};
 use super::input::ChangeInput;
 use super::rules::check_row;
@@ -24,6 +25,7 @@ pub struct Inserter<'p> {
     pub foreign_keys: ForeignKeys,
     pub assigner: Assigner<'p>,
     pub outcome: Outcome,
+    pub(super) filling: Filling,
     generator: Generator,
     pace: Pace,
     /// Rows that constraints refused, which the client is not told of as records.
@@ -54,7 +56,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         }
         InsertSource::Query(node) => inserter.insert_query(node, context).await?,
     }
-    Ok(inserter.end())
+    inserter.end(context).await
 }
 
 impl<'p> Inserter<'p> {
@@ -73,6 +75,7 @@ impl<'p> Inserter<'p> {
         let handle = context.ready_table(plan.table.id).await?;
         Ok(Inserter {
             foreign_keys: ForeignKeys::of(&handle, context),
+            filling: Filling::begin(plan, &handle, rows, context),
             handle,
             assigner: Assigner::new(&plan.table, context, plan.ignore).before_triggers(context.triggers.has(
                 plan.table.id,
@@ -87,9 +90,10 @@ impl<'p> Inserter<'p> {
         })
     }
 
-    pub fn end(mut self) -> Outcome {
+    pub async fn end(mut self, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+        self.end_filling(context).await?;
         self.outcome.records -= self.refused;
-        self.outcome
+        Ok(self.outcome)
     }
 }
 
@@ -227,6 +231,11 @@ impl Inserter<'_> {
                 self.outcome.duplicates += 1;
                 return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
             }
+        }
+        if self.fills() {
+            self.outcome.affected_rows += 1;
+            self.note_generated(generated);
+            return self.fill(row, context).await;
         }
         let done = context.insert_row(&self.handle, &row).await?;
         match done {

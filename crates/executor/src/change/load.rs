@@ -38,7 +38,7 @@ pub async fn execute_load(
         tell(row.late_problem.into_iter().collect(), context);
         number += 1;
     }
-    Ok(inserter.end())
+    inserter.end(context).await
 }
 
 fn tell(problems: Vec<SqlError>, context: &ExecContext<'_>) {

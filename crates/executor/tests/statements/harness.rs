@@ -389,4 +389,19 @@ impl executor::StatementHost for Host<'_> {
     fn fire<'a>(&'a mut self, _: executor::Firing<'a>) -> schema::LocalFuture<'a, Result<(), SqlError>> {
         unreachable!("no table here has triggers")
     }
+
+    fn may_fill(&self, _: &table::ReadyTable) -> bool {
+        false
+    }
+
+    fn begin_fill<'a>(
+        &'a mut self,
+        _: &'a table::ReadyTable,
+    ) -> schema::LocalFuture<'a, Result<bool, SqlError>> {
+        unreachable!("rows are inserted one by one")
+    }
+
+    fn fill(&mut self, _: Vec<Vec<Value>>) -> schema::LocalFuture<'_, Result<(), SqlError>> {
+        unreachable!("rows are inserted one by one")
+    }
 }

@@ -12,6 +12,7 @@ use instance::{ResultShape, SharedProgram};
 use plan::{FunctionUse, Plan, TableUsage};
 use planner::StoredFunction;
 use schema::{LocalFuture, ProgramKind, TableId};
+use table::ReadyTable;
 
 use super::run::Run;
 use crate::session::Session;
@@ -105,6 +106,18 @@ impl StatementHost for Session {
             }
             Ok(())
         })
+    }
+
+    fn may_fill(&self, table: &ReadyTable) -> bool {
+        self.may_fill && !table.definition().temporary
+    }
+
+    fn begin_fill<'a>(&'a mut self, table: &'a ReadyTable) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(self.begin_filling(table))
+    }
+
+    fn fill(&mut self, rows: Vec<Vec<Value>>) -> LocalFuture<'_, Result<(), SqlError>> {
+        Box::pin(self.fill_rows(rows))
     }
 }
 

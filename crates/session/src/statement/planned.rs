@@ -323,6 +323,7 @@ impl Session {
         is_change: bool,
     ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction(!plan.tables.is_empty());
+        self.may_fill = self.plan_may_fill(plan);
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && is_change;
         let mut eval = EvalContext::new(settings, self.shared.clone());
@@ -487,6 +488,9 @@ impl Session {
     pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
         if self.programs.is_inside_statement() {
             return Ok(());
+        }
+        if self.filled.is_some() {
+            Box::pin(self.end_filling(shield)).await?;
         }
         self.statements.forget_savepoints();
         if self.transaction.explicit {

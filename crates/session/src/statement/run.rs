@@ -277,6 +277,7 @@ impl Session {
 
     /// Undoes a failed statement: alone inside a transaction or another statement, else with its whole transaction.
     pub(crate) async fn undo_statement(&mut self, error: SqlError) -> SqlError {
+        self.filled = None;
         let savepoint = self.statements.savepoint();
         let is_inner = self.statements.depth() > 0;
         let commit_failed = std::mem::take(&mut self.commit_is_due);
