@@ -34,7 +34,10 @@ class Stalls:
         if CLIENT == "mariadb":
             command.insert(1, "--skip-ssl")
         if wait:
-            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                print(f"            {done.stderr.strip()}", flush=True)
+            return done.stdout
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
     def bench(self, what, *options):

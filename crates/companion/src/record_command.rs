@@ -10,6 +10,8 @@ use clap::Args;
 use client::Dsn;
 use recording::RecordPlan;
 
+const SECOND: Duration = Duration::from_secs(1);
+
 #[derive(Args)]
 pub struct Record {
     /// The server: mysql://user:password@host:port.
@@ -29,8 +31,13 @@ impl Record {
     pub fn run(&self) -> Result<bool> {
         let device = self.device.as_deref().map(read_profile).transpose()?;
         let dsn = Dsn::parse(&self.dsn).map_err(|error| error.to_string())?;
-        let plan =
-            RecordPlan { dsn, path: self.out.clone(), time: self.time.map(Duration::from_secs), device };
+        let plan = RecordPlan {
+            dsn,
+            path: self.out.clone(),
+            time: self.time.map(Duration::from_secs),
+            every: SECOND,
+            device,
+        };
         let stop = Stop::default();
         crate::bench_command::listen(&stop);
         let bytes =
@@ -54,7 +61,8 @@ pub struct Beside {
 impl Beside {
     pub fn start(dsn: &Dsn, path: &Path) -> Self {
         let stop = Stop::default();
-        let plan = RecordPlan { dsn: dsn.clone(), path: path.to_owned(), time: None, device: None };
+        let plan =
+            RecordPlan { dsn: dsn.clone(), path: path.to_owned(), time: None, every: SECOND, device: None };
         let wish = stop.clone();
         let thread = std::thread::spawn(move || {
             recording::record(&plan, &|| wish.is_wanted(), &mut |trouble| eprintln!("evenkeel: {trouble}"))

@@ -16,13 +16,13 @@ use crate::server::{Sampler, describe_server, why};
 use crate::writer::Writer;
 use crate::{Values, now_ms};
 
-const SECOND: Duration = Duration::from_secs(1);
 const FLUSH_EVERY: u32 = 5;
-/// An answer that takes longer is a gap.
-const SLOW: Duration = Duration::from_millis(1500);
-const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Longer than this the server is given up on and connected to anew.
-const ANSWER_MAX: Duration = Duration::from_secs(120);
+/// An answer that takes longer than one and a half times the distance of samples is a gap.
+const SLOW: f64 = 1.5;
+/// In distances of samples.
+const CONNECT_MAX: u32 = 5;
+/// Longer than so many distances the server is given up on and connected to anew.
+const ANSWER_MAX: u32 = 120;
 
 /// What to record.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct RecordPlan {
     pub dsn: Dsn,
     pub path: PathBuf,
     pub time: Option<Duration>,
+    /// From one sample to the next: a second, or less for whom a day is too long.
+    pub every: Duration,
     /// The profile that `device` wrote.
     pub device: Option<Value>,
 }
@@ -55,10 +57,10 @@ pub fn record(
     let runtime = runtime.map_err(|error| error.to_string())?;
     let bytes = runtime.block_on(async {
         let (say, mut heard) = mpsc::unbounded_channel();
-        let task = tokio::spawn(ask_server(plan.dsn.clone(), say));
+        let task = tokio::spawn(ask_server(plan.dsn.clone(), plan.every, say));
         let mut lines = Lines::new(plan);
         let start = Instant::now();
-        let mut ticks = interval(SECOND);
+        let mut ticks = interval(plan.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut turn = 0;
         loop {
@@ -170,45 +172,52 @@ fn put_changes(kind: &str, at: u64, old: &mut Values, new: Values, writer: &mut 
 }
 
 /// Asks until nobody listens.
-async fn ask_server(dsn: Dsn, say: mpsc::UnboundedSender<Said>) {
+async fn ask_server(dsn: Dsn, every: Duration, say: mpsc::UnboundedSender<Said>) {
     loop {
         let begin = now_ms();
-        let (at, why) = match timeout(CONNECT_MAX, Sampler::connect(&dsn)).await {
-            Ok(Ok(sampler)) => match ask_while_it_answers(sampler, &say).await {
+        let (at, why) = match timeout(every * CONNECT_MAX, Sampler::connect(&dsn)).await {
+            Ok(Ok(sampler)) => match ask_while_it_answers(sampler, every, &say).await {
                 Some(why) => (now_ms(), why),
                 None => return,
             },
             Ok(Err(error)) => (begin, why(&error)),
-            Err(_) => (begin, format!("no connection within {} s", CONNECT_MAX.as_secs())),
+            Err(_) => (begin, format!("no connection within {} s", (every * CONNECT_MAX).as_secs_f64())),
         };
         if say.send(Said::Gap { at, why }).is_err() {
             return;
         }
-        tokio::time::sleep(SECOND).await;
+        tokio::time::sleep(every).await;
     }
 }
 
 /// Answers why it ended; `None` when nobody listens any more.
-async fn ask_while_it_answers(mut sampler: Sampler, say: &mpsc::UnboundedSender<Said>) -> Option<String> {
+async fn ask_while_it_answers(
+    mut sampler: Sampler,
+    every: Duration,
+    say: &mpsc::UnboundedSender<Said>,
+) -> Option<String> {
+    let slow = every.mul_f64(SLOW);
     match describe_server(sampler.connection()).await {
         Ok(header) => say.send(Said::Header(header)).ok()?,
         Err(error) => return Some(why(&error)),
     }
-    let mut ticks = interval(SECOND);
+    let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
         let (at, begin) = (now_ms(), Instant::now());
         let sample = sampler.sample();
         tokio::pin!(sample);
-        let result = match timeout(SLOW, &mut sample).await {
+        let result = match timeout(slow, &mut sample).await {
             Ok(result) => result,
             Err(_) => {
-                let why = format!("no answer within {} s", SLOW.as_secs_f64());
+                let why = format!("no answer within {} s", slow.as_secs_f64());
                 say.send(Said::Gap { at, why }).ok()?;
-                match timeout(ANSWER_MAX, sample).await {
+                match timeout(every * ANSWER_MAX, sample).await {
                     Ok(result) => result,
-                    Err(_) => return Some(format!("no answer within {} s", ANSWER_MAX.as_secs())),
+                    Err(_) => {
+                        return Some(format!("no answer within {} s", (every * ANSWER_MAX).as_secs_f64()));
+                    }
                 }
             }
         };
@@ -216,7 +225,7 @@ async fn ask_while_it_answers(mut sampler: Sampler, say: &mpsc::UnboundedSender<
             Ok(mut values) => {
                 values.insert("recorder.answer_ms".into(), begin.elapsed().as_millis() as f64);
                 // A late answer tells of the time at which it came.
-                let at = if begin.elapsed() > SLOW { now_ms() } else { at };
+                let at = if begin.elapsed() > slow { now_ms() } else { at };
                 say.send(Said::Sample(at, values)).ok()?;
             }
             Err(error) => return Some(why(&error)),

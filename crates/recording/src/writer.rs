@@ -23,6 +23,7 @@ pub struct Writer {
     lines: Vec<u8>,
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
+    waiting_max: usize,
     dropped_since: Option<u64>,
     /// The last trouble, told once.
     trouble: Option<String>,
@@ -39,6 +40,7 @@ impl Writer {
             lines: Vec::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            waiting_max: WAITING_MAX,
             dropped_since: None,
             trouble: None,
         })
@@ -84,7 +86,7 @@ impl Writer {
     fn keep(&mut self, frame: Vec<u8>, now: u64) {
         self.waiting_bytes += frame.len();
         self.waiting.push_back(frame);
-        while self.waiting_bytes > WAITING_MAX {
+        while self.waiting_bytes > self.waiting_max {
             let Some(oldest) = self.waiting.pop_front() else { return };
             self.waiting_bytes -= oldest.len();
             self.dropped_since.get_or_insert(now);
@@ -118,6 +120,32 @@ mod tests {
         assert_eq!(writer.flush(0), None);
         let text = zstd::decode_all(File::open(&path).unwrap()).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_disk_that_stays_full_costs_the_oldest_samples_and_says_so() {
+        let path = std::env::temp_dir().join(format!("evenkeel-full-{}", std::process::id()));
+        let mut writer = Writer::create(&path).unwrap();
+        writer.waiting_max = 200;
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let real = std::mem::replace(&mut writer.file, full);
+        for second in 0..100 {
+            writer.put(&json!({ "second": second }));
+            writer.flush(second * 1000);
+            assert!(writer.waiting_bytes <= 200);
+        }
+        writer.file = real;
+        assert_eq!(writer.flush(100_000), None);
+        // The gap is told in the frame behind what waited.
+        writer.put(&json!({"second": 100}));
+        assert_eq!(writer.flush(101_000), None);
+        let text = String::from_utf8(zstd::decode_all(File::open(&path).unwrap()).unwrap()).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let gap = lines.iter().find(|line| line["type"] == "gap").unwrap();
+        let first = lines[0]["second"].as_u64().unwrap();
+        assert!(gap["at"].as_u64().unwrap() <= first * 1000 && gap["until"] == 100_000, "{text}");
+        assert_eq!(lines.iter().filter(|line| line["second"].is_u64()).count() as u64, 101 - first);
         std::fs::remove_file(path).unwrap();
     }
 }
