@@ -39,8 +39,12 @@ pub fn add_query_columns(
 /// A plain column keeps its default, a computed one that is never NULL gets its type's.
 fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
     let is_computed = output.original_name.is_empty();
-    let column_type =
+    let mut column_type =
         if is_computed { computed_type(&output.column_type) } else { output.column_type.clone() };
+    // A year's column has all its digits, also where the expression has not.
+    if column_type.kind == TypeKind::Year {
+        column_type.length = 0;
+    }
     let mut column = ColumnDef::new(output.name.clone(), column_type);
     let has_date = column.column_type.kind.has_date();
     let mut needs_default = !column.nullable() && !column.is_large_object() && !has_date;
