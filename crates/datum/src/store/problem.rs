@@ -34,7 +34,10 @@ pub enum ConversionProblem {
         text: String,
     },
     /// The date or time part of a moment was dropped.
-    PartDropped,
+    PartDropped {
+        type_name: &'static str,
+        text: String,
+    },
     InvalidJson(InvalidJson),
     JsonCharset {
         charset: &'static str,
@@ -51,7 +54,7 @@ pub struct ConversionError {
 impl ConversionProblem {
     /// Problems that are notes whatever the mode.
     pub(super) fn is_note(&self) -> bool {
-        matches!(self, ConversionProblem::Shortened | ConversionProblem::PartDropped)
+        matches!(self, ConversionProblem::Shortened | ConversionProblem::PartDropped { .. })
     }
 
     /// Problems for which there is no nearest value.
@@ -95,14 +98,15 @@ impl ConversionError {
                 ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", text, &column, &row])
             }
             ConversionProblem::SkippedByZone { .. } => ER_WARN_INVALID_TIMESTAMP.with(&[&column, &row]),
-            ConversionProblem::IncorrectMoment { type_name, text, .. } if is_error => {
-                ER_INCORRECT_VALUE_FOR_COLUMN.with(&[type_name, text, &column, &row])
-            }
-            ConversionProblem::IncorrectMoment { is_beyond: true, .. } => {
+            ConversionProblem::IncorrectMoment { is_beyond: true, .. } if !is_error => {
                 ER_WARN_DATA_OUT_OF_RANGE.with(&[&column, &row])
             }
-            ConversionProblem::IncorrectMoment { .. } | ConversionProblem::PartDropped => {
+            ConversionProblem::IncorrectMoment { .. } if !is_error => {
                 WARN_DATA_TRUNCATED.with(&[&column, &row])
+            }
+            ConversionProblem::IncorrectMoment { type_name, text, .. }
+            | ConversionProblem::PartDropped { type_name, text } => {
+                ER_INCORRECT_VALUE_FOR_COLUMN.with(&[type_name, text, &column, &row])
             }
             ConversionProblem::InvalidJson(invalid) => {
                 ER_INVALID_JSON_TEXT.with(&[&invalid.reason, &invalid.position, &column])

@@ -15,6 +15,19 @@ fn incorrect(type_name: &'static str, value: &Value, from: &ColumnType) -> Conve
     ConversionProblem::IncorrectMoment { type_name, text: shown(&text), is_beyond }
 }
 
+/// The note on a part that the column does not keep: 1292 in strict mode, else 1265.
+fn part_dropped(
+    type_name: &'static str,
+    value: &Value,
+    from: &ColumnType,
+    mode: &StoreMode<'_>,
+) -> ConversionProblem {
+    match mode.is_strict {
+        true => ConversionProblem::PartDropped { type_name, text: shown(&value.to_text(from)) },
+        false => ConversionProblem::Shortened,
+    }
+}
+
 /// Nothing but what times are written with.
 fn is_clock_text(text: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'-' | b' ');
@@ -67,7 +80,7 @@ pub(super) fn to_date_column(value: &Value, from: &ColumnType, mode: &StoreMode<
             if datetime.micros_of_day() == 0 {
                 return Outcome::exact(stored);
             }
-            Outcome::with(stored, ConversionProblem::PartDropped)
+            Outcome::with(stored, part_dropped("date", value, from, mode))
         }
         Err(problem) => {
             // What can be read up to the garbage is kept outside of strict mode.
@@ -148,7 +161,7 @@ pub(super) fn to_time_column(value: &Value, from: &ColumnType, fsp: u8, mode: &S
         return Outcome::with(Value::Time(stored), incorrect("time", value, from));
     }
     if has_date_part(value, mode) {
-        return Outcome::with(Value::Time(stored), ConversionProblem::PartDropped);
+        return Outcome::with(Value::Time(stored), part_dropped("time", value, from, mode));
     }
     Outcome::exact(Value::Time(stored))
 }
