@@ -23,6 +23,16 @@ impl CollationId {
         left == right || collation.compare(left, right).is_eq()
     }
 
+    /// Whether the weights of `prefix` are the first ones of the text; trailing spaces count, whatever the collation pads.
+    pub fn begins_with(self, text: &[u8], prefix: &[u8]) -> bool {
+        let weighing = self.collation().weighing;
+        if weighing == Weighing::Bytes {
+            return text.starts_with(prefix);
+        }
+        let mut weights = Weights::new(weighing, text);
+        Weights::new(weighing, prefix).all(|weight| weights.next() == Some(weight))
+    }
+
     /// Feeds the hasher so that equal strings of this collation give equal hashes.
     pub fn hash(self, bytes: &[u8], hasher: &mut impl Hasher) {
         let collation = self.collation();

@@ -228,6 +228,7 @@ impl Planner<'_> {
             .map(|(position, item)| Expr::column(position, item.ty.column.clone()))
             .collect();
         let has_more = items.len() > selected;
+        let items = items.into_iter().map(|item| self.context.bind.kept(item)).collect();
         let node = project(node, items);
         let (width, rows) = (node.width, node.estimate.rows);
         let keys_of_rows = columns.clone();

@@ -76,6 +76,13 @@ impl Planner<'_> {
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
         let base = grouping.width();
         let Grouping { groups, carried, .. } = grouping;
+        let kept = |exprs: Vec<Expr>| -> Vec<Expr> {
+            exprs.into_iter().map(|expr| self.context.bind.kept(expr)).collect()
+        };
+        let (groups, carried) = (kept(groups), kept(carried));
+        for call in aggregates.iter_mut().filter(|call| is_extreme(call.function)) {
+            call.arguments = kept(std::mem::take(&mut call.arguments));
+        }
         let width = base + subqueries.len() + windows.count();
         let rows = group_estimate(&input, &groups);
         if bound.rollup && !explicit {
@@ -188,6 +195,10 @@ fn unanswered_items(block: &Block, bound: &BoundSelect) -> Vec<usize> {
 
 pub fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
     call.arguments.iter_mut().chain(call.order_by.iter_mut().map(|item| &mut item.expr))
+}
+
+fn is_extreme(function: AggregateFunction) -> bool {
+    matches!(function, AggregateFunction::Min | AggregateFunction::Max)
 }
 
 /// Maps everything after the groups; a select item or clause that names an ungrouped column is an error there.

@@ -94,9 +94,7 @@ impl BindContext {
                     ArithmeticOperator::Divide => self.division_precision_increment,
                     _ => 0,
                 };
-                let unsigned = operator == ArithmeticOperator::Modulo && is_left_unsigned;
-                let scale = scales.map(|(left, right)| left.max(right).saturating_add(more));
-                ColumnType { unsigned, ..double(scale) }
+                double(scales.map(|(left, right)| left.max(right).saturating_add(more)))
             }
             (ArithmeticOperator::Divide, ..) => {
                 let ((p1, s1), (_, s2)) = (exact(l), exact(r));

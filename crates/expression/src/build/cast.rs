@@ -60,6 +60,22 @@ impl BindContext {
         Expr { kind: ExprKind::Cast(Box::new(operand)), ty: ExprType::new(column, coercibility) }
     }
 
+    /// What a temporary table keeps of the expression: an integer that is chosen among DECIMALs gets their digits.
+    pub fn kept(&self, expr: Expr) -> Expr {
+        let is_choice = match &expr.kind {
+            ExprKind::Case { .. } => true,
+            ExprKind::Call(function, _) => matches!(function.name, "greatest" | "least"),
+            _ => false,
+        };
+        match (&expr.ty.column.kind, is_choice) {
+            (TypeKind::Decimal { .. }, true) => {
+                let target = expr.ty.column.clone();
+                self.converted(expr, target)
+            }
+            _ => expr,
+        }
+    }
+
     /// A column as it is read: under PAD_CHAR_TO_FULL_LENGTH a CHAR has the spaces that are not stored.
     pub fn read_column(&self, column: Expr) -> Expr {
         let is_padded = self.sql_mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH)

@@ -177,7 +177,11 @@ impl BindContext {
             }
             _ => low_mode,
         };
-        let (low_mode, high_mode) = (as_members(low_mode), as_members(high_mode));
+        let (mut low_mode, mut high_mode) = (as_members(low_mode), as_members(high_mode));
+        let has_number = all.iter().any(|expr| expr.ty.column.kind.is_numeric());
+        if has_number && low_mode != high_mode && !(is_numeric(low_mode) && is_numeric(high_mode)) {
+            (low_mode, high_mode) = (CompareMode::Double, CompareMode::Double);
+        }
         if low_mode != high_mode {
             let compared = |operator, mode, bound: Expr| {
                 let nullable = operand.ty.column.nullable || bound.ty.column.nullable;

@@ -202,12 +202,13 @@ impl BindContext {
         let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
         (ty.column.nullable, ty.is_truth) = (true, false);
-        // A text that is compared with bytes is bytes.
+        // A text literal that is compared with bytes is bytes.
+        let is_constant = matches!(left.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
         let is_of_bytes = matches!(
             &equal.kind,
             ExprKind::Compare(_, datum::CompareMode::Text(collation::CollationId::BINARY), ..)
         );
-        if is_of_bytes && left.ty.column.kind.is_string() {
+        if is_constant && is_of_bytes && left.ty.column.kind.is_string() {
             let column = crate::functions::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };

@@ -97,7 +97,8 @@ impl BindContext {
                 let moment = is_choice_of_moments(&arguments).filter(|_| !is_large);
                 let has_time = arguments
                     .iter()
-                    .any(|argument| own(argument).is_some_and(|own| own.ty.column.kind.is_temporal()));
+                    .filter_map(own)
+                    .any(|own| own.ty.column.kind.is_temporal() || own.ty.column.kind == TypeKind::Year);
                 if let Some(kind) = moment {
                     // A date is its number already, because what stands for no date is none.
                     let column = match kind {
@@ -108,7 +109,7 @@ impl BindContext {
                     let ty = ExprType::new(column, Coercibility::Numeric);
                     return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
                 }
-                // Times are compared as numbers with numbers, others as texts.
+                // Times and years are compared as numbers with numbers, others as texts.
                 if is_large || !has_time || !is_real {
                     return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
                 }

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_value, truncated};
 
-use super::cast::decimal_of;
+use super::cast::{check_bigint, decimal_of};
 use crate::context::EvalContext;
 use crate::expr::Expr;
 use crate::operator::{ArithmeticOperator, BitOperator};
@@ -212,6 +212,7 @@ pub(super) fn negate(
 fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>, SqlError> {
     let value = expr.eval_ref(row, context)?;
     let value = in_zone(&value, context);
+    check_bigint(&value, expr, context)?;
     let is_quiet = expr.ty.column.is_stored_object();
     let mut warn = |warning| {
         if !is_quiet {
@@ -219,9 +220,13 @@ fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>
         }
     };
     let Some(number) = value.to_integer(&expr.ty.column, &mut warn) else { return Ok(None) };
-    // Exact numbers stop at the largest BIGINT, others keep their 64 bits.
-    let is_clipped = matches!(*value, Value::Decimal(_) | Value::Double(_) | Value::Float(_))
-        && number > i128::from(i64::MAX);
+    // Signed and floating numbers stop at the largest BIGINT, others keep their 64 bits.
+    let stops = match *value {
+        Value::Decimal(_) => !expr.ty.column.unsigned,
+        Value::Double(_) | Value::Float(_) => true,
+        _ => false,
+    };
+    let is_clipped = stops && number > i128::from(i64::MAX);
     if is_clipped && matches!(*value, Value::Decimal(_)) {
         context.warn(truncated("DECIMAL", &value.to_text(&expr.ty.column)));
     }

@@ -109,7 +109,7 @@ pub(super) fn cast(
 const BIGINT_BOUND: f64 = 9_223_372_036_854_775_808.0;
 
 /// Error 1690 for a computed DOUBLE beyond BIGINT, which is no integer, while stored ones stop at its bounds.
-fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext) -> Result<(), SqlError> {
+pub(super) fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext) -> Result<(), SqlError> {
     match *value {
         Value::Double(real) if !(-BIGINT_BOUND..BIGINT_BOUND).contains(&real) && is_computed(operand) => {
             let error = error_code::ER_DATA_OUT_OF_RANGE.with(&[&"BIGINT", &""]);
@@ -122,8 +122,7 @@ fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext) -> Result<
 /// Whether a number is a result of arithmetic or a function.
 fn is_computed(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Arithmetic(..) | ExprKind::Negate(_) => true,
-        ExprKind::Call(function, _) => !matches!(function.name, "coalesce" | "ifnull" | "any_value"),
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Cast(_) | ExprKind::Call(..) => true,
         _ => false,
     }
 }
@@ -161,13 +160,25 @@ fn fit_number(number: &Decimal, precision: u8, scale: u8, context: &EvalContext)
     }
 }
 
+/// A number that CAST takes for the month and day of a date in the year 2000, most of which the SQL mode refuses.
+fn small_number(value: &Value, column: &ColumnType) -> Option<i64> {
+    let is_number = matches!(
+        value,
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_)
+    );
+    let number = value.to_decimal(column, &mut datum::no_warning).filter(|_| is_number)?;
+    number.truncate(0).to_i64().filter(|number| (0..=100).contains(number))
+}
+
 /// Integers keep their 64 bits (-1 AS UNSIGNED is the largest number); other numbers stop at the signed bounds.
 fn to_integer(number: i128, value: &Value, is_unsigned: bool) -> Value {
-    if is_unsigned {
+    let is_floating = matches!(value, Value::Double(_) | Value::Float(_));
+    if is_unsigned && !(is_floating && number > i128::from(i64::MAX)) {
         return Value::UInt(number as u64);
     }
     match value {
         Value::Int(_) | Value::UInt(_) | Value::Bytes(_) => Value::Int(number as i64),
+        _ if is_unsigned => Value::UInt(i64::MAX as u64),
         _ => Value::Int(i64::try_from(number).unwrap_or(i64::MAX)),
     }
 }
@@ -222,11 +233,16 @@ fn to_moment(
         let moment = Value::DateTime(moment);
         return moment;
     }
-    let converted = match target.kind {
-        TypeKind::Time { fsp } => value
+    let small = if allowed == Allowed::Mode { small_number(value, source) } else { None };
+    let converted = match (&target.kind, small) {
+        (TypeKind::Time { fsp }, _) => value
             .to_time(source, &moments)
-            .map(|parsed| (Value::Time(parsed.value.rounded(fsp)), parsed.truncated, None)),
-        TypeKind::Date => value.to_datetime(source, &moments).map(|parsed| {
+            .map(|parsed| (Value::Time(parsed.value.rounded(*fsp)), parsed.truncated, None)),
+        (TypeKind::Date, Some(number)) => {
+            let date = Date::new_lenient(2000, (number / 100) as u8, (number % 100) as u8);
+            date.map(|date| (Value::Date(date), false, None)).ok_or(NoMoment::Invalid)
+        }
+        (TypeKind::Date, None) => value.to_datetime(source, &moments).map(|parsed| {
             let date = Value::Date(date_of(parsed.value, value, context));
             (date, parsed.truncated, parsed.delimiter)
         }),

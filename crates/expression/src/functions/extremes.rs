@@ -65,8 +65,9 @@ pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Res
     Some(value.map(|value| value.to_truth(&ty.column, &mut datum::no_warning)))
 }
 
+/// Of equal values the greatest is the last, the least the first.
 fn wins(ordering: Ordering, largest: bool) -> bool {
-    if largest { ordering.is_gt() } else { ordering.is_lt() }
+    if largest { ordering.is_ge() } else { ordering.is_lt() }
 }
 
 fn extreme_value(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {

@@ -1,5 +1,4 @@
 //! Functions that measure, find and compare text: LENGTH, LOCATE, FIELD, STRCMP and their kin.
-use collation::Charset;
 use datum::{SqlError, TypeKind, Value};
 
 use super::infer::{
@@ -126,38 +125,27 @@ fn infer_locate(
     integer_ruled_by(bind, &mut arguments[..2], haystack)
 }
 
-/// The 0-based character position of `needle` in `haystack` from character `start` on, in the collation.
+/// The 0-based character position in `haystack` from character `start` on, where what follows begins with `needle` in the
+/// collation: the needle may have other characters, more or fewer of them.
 fn find(haystack: &[u8], needle: &[u8], collation: collation::CollationId, start: usize) -> Option<usize> {
     let charset = collation.charset();
-    let needle_characters = charset.character_count(needle);
     let mut position = start;
     let mut rest = haystack.get(charset.byte_offset(haystack, start)..)?;
     if start > charset.character_count(haystack) {
         return None;
     }
-    loop {
+    if needle.is_empty() {
+        return Some(position);
+    }
+    while !rest.is_empty() {
         env::tick(TICKS_PER_PLACE);
-        let candidate = &rest[..charset.byte_offset(rest, needle_characters)];
-        if same(candidate, needle, collation) {
+        if collation.begins_with(rest, needle) {
             return Some(position);
-        }
-        if rest.is_empty() {
-            return None;
         }
         rest = &rest[charset.decode_first(rest).1..];
         position += 1;
     }
-}
-
-/// Equality that counts trailing spaces also where the collation pads.
-fn same(left: &[u8], right: &[u8], collation: collation::CollationId) -> bool {
-    if left == right {
-        return true;
-    }
-    let charset = collation.charset();
-    charset != Charset::Binary
-        && charset.character_count(left) == charset.character_count(right)
-        && collation.compare(left, right).is_eq()
+    None
 }
 
 fn locate(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -1,5 +1,7 @@
 //! Aggregate functions: the call is noted in its block and stands in the tree as a numbered slot.
+use crate::block::Clause;
 use crate::planner::{Planner, not_supported};
+use crate::set_operation::ordinal;
 use crate::walk::AGGREGATE_BASE;
 use datum::{SqlError, error_code};
 use expression::{AggregateCall, AggregateFunction, AggregateOrder, Expr};
@@ -81,11 +83,16 @@ impl<'p> Planner<'p> {
         if aggregate.kind == AggregateKind::CountAll {
             arguments.clear();
         }
+        let is_ordered = !aggregate.order_by.is_empty();
+        let values = if is_ordered { arguments.clone() } else { Vec::new() };
         let mut call = AggregateCall::new(&self.context.bind, function, arguments, aggregate.distinct)?;
         if function == AggregateFunction::GroupConcat {
             let mut order_by = Vec::with_capacity(aggregate.order_by.len());
             for item in aggregate.order_by {
-                let expr = self.bind(&item.expr)?;
+                let expr = match ordinal(&item.expr) {
+                    Some(number) => place_of(&values, number)?,
+                    None => self.bind(&item.expr)?,
+                };
                 order_by.push(AggregateOrder { expr, descending: item.descending });
             }
             let separator = match aggregate.separator.map(|literal| literal.value) {
@@ -100,6 +107,12 @@ impl<'p> Planner<'p> {
         }
         Ok(call)
     }
+}
+
+/// What `ORDER BY 2` inside an aggregate means.
+fn place_of(values: &[Expr], number: usize) -> Result<Expr, SqlError> {
+    let value = number.checked_sub(1).and_then(|place| values.get(place)).cloned();
+    value.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&number, &Clause::Order.text()]))
 }
 
 /// The call as error messages show it.

@@ -6,7 +6,7 @@ use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::planner::{Planner, not_supported};
 use crate::walk::SUBQUERY_BASE;
 use datum::{ColumnType, SqlError, error_code};
-use expression::{ComparisonOperator, Expr};
+use expression::{Coercibility, ComparisonOperator, Expr};
 use parser::ast::{self, ExprKind as Kind};
 use plan::{ApplyKind, Comparison, InitialiserKind, Quantifier};
 
@@ -26,7 +26,10 @@ impl<'p> Planner<'p> {
                 }
                 let column_type = bound.query.columns[0].column_type.clone();
                 let column_type = ColumnType { nullable: true, ..column_type };
-                self.place_value(bound, column_type, InitialiserKind::Scalar, ApplyKind::Scalar)
+                let strength = bound.query.strengths[0];
+                let value =
+                    self.place_value(bound, column_type, InitialiserKind::Scalar, ApplyKind::Scalar)?;
+                Ok(with_strength(value, strength))
             }
             Kind::Exists(query) => {
                 let bound = self.bind_subquery(query)?;
@@ -118,12 +121,9 @@ impl<'p> Planner<'p> {
                 for (position, column_type) in types.iter().enumerate() {
                     let column_type = ColumnType { nullable: true, ..column_type.clone() };
                     let part = self.column_of(&bound, position, types.len());
-                    members.push(self.place_value(
-                        part,
-                        column_type,
-                        InitialiserKind::Scalar,
-                        ApplyKind::Scalar,
-                    )?);
+                    let (once, each) = (InitialiserKind::Scalar, ApplyKind::Scalar);
+                    let member = self.place_value(part, column_type, once, each)?;
+                    members.push(with_strength(member, bound.query.strengths[position]));
                 }
                 Ok(members)
             }
@@ -182,13 +182,23 @@ impl<'p> Planner<'p> {
             let slot = self.new_slot();
             let mut stand_in = Expr::slot(slot, value.ty.column.clone());
             stand_in.ty = value.ty.clone();
-            pairs.push((stand_in, Expr::column(position, column.column_type.clone())));
+            let strength = bound.query.strengths[position];
+            pairs.push((
+                stand_in,
+                with_strength(Expr::column(position, column.column_type.clone()), strength),
+            ));
             slots.push((slot, value));
         }
         let condition = self.compare_bound_rows(operator, pairs)?;
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
         Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
     }
+}
+
+/// What a subquery gives, binding its collation as strongly as what it selects.
+fn with_strength(mut value: Expr, strength: Coercibility) -> Expr {
+    value.ty.coercibility = strength;
+    value
 }
 
 /// Whether the query as a whole, however it is bracketed, is cut by LIMIT.
