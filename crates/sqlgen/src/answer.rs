@@ -1,7 +1,8 @@
 //! What a server answers to a statement, in a form that two servers can be compared by.
 use mysql::consts::{ColumnFlags, ColumnType};
+use mysql::prelude::Protocol;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder, Value};
+use mysql::{Conn, Error, OptsBuilder, QueryResult, Value};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -32,10 +33,38 @@ pub fn connect(address: &str, worker: usize) -> Result<Conn, String> {
 }
 
 pub fn run(conn: &mut Conn, sql: &str) -> Answer {
-    let mut result = match conn.query_iter(sql) {
-        Ok(result) => result,
-        Err(error) => return refused(&error),
+    match conn.query_iter(sql) {
+        Ok(result) => taken(result),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The same as a prepared statement, whose rows come in the binary form.
+pub fn run_prepared(conn: &mut Conn, sql: &str, parameters: &[Value]) -> Answer {
+    match conn.exec_iter(sql, parameters.to_vec()) {
+        Ok(result) => taken(result),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The answer to a change of rows, with what the table holds afterwards; nothing of it stays.
+pub fn run_change(conn: &mut Conn, sql: &str) -> Answer {
+    run(conn, "BEGIN");
+    let answer = match conn.query_iter(sql).map(|result| result.affected_rows()) {
+        Ok(changed) => match run(conn, "SELECT * FROM t") {
+            Answer::Rows { kinds, mut rows } => {
+                rows.push(format!("{changed} rows"));
+                Answer::Rows { kinds, rows }
+            }
+            other => other,
+        },
+        Err(error) => refused(&error),
     };
+    run(conn, "ROLLBACK");
+    answer
+}
+
+fn taken<P: Protocol>(mut result: QueryResult<'_, '_, '_, P>) -> Answer {
     let kinds = result.columns().as_ref().iter().map(kind_of).collect();
     let mut rows = Vec::new();
     for row in result.by_ref() {

@@ -1,9 +1,10 @@
 //! The queries of one seed on both servers, and the smallest one that differs.
 use mysql::Conn;
 
-use crate::answer::{Answer, run};
+use crate::answer::{Answer, run, run_change, run_prepared};
 use crate::expression::Expression;
 use crate::random::Random;
+use crate::statement::Maker;
 use crate::table::Table;
 
 /// A query that two servers answer differently.
@@ -23,11 +24,15 @@ pub struct Difference {
 pub const QUERIES: usize = 100;
 const DEPTH: usize = 2;
 
+const SQL_MODES: &[&str] =
+    &["DEFAULT", "DEFAULT", "''", "'NO_ZERO_DATE'", "'ONLY_FULL_GROUP_BY,PAD_CHAR_TO_FULL_LENGTH'"];
+
 /// Runs all queries of a seed; the differences are cut down.
 pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<Difference> {
     let mut random = Random::new(seed);
     let table = Table::new(&mut random);
-    for statement in &table.statements {
+    let mode = format!("SET sql_mode = {}", random.pick(SQL_MODES));
+    for statement in std::iter::once(&mode).chain(&table.statements) {
         let answers = (run(reference, statement), run(tested, statement));
         if answers.0 != answers.1 {
             return vec![Difference {
@@ -41,21 +46,16 @@ pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<D
         }
     }
     let mut differences = Vec::new();
-    for _ in 0..QUERIES {
-        let shape = *random.pick(SHAPES);
-        let expression = match shape.is_condition {
-            true => Expression::condition(&mut random, &table.columns, DEPTH),
-            false => Expression::value(&mut random, &table.columns, DEPTH),
+    for number in 0..QUERIES {
+        let question = Question::new(number, &mut random, &table);
+        let Some((mut query, mut answers)) = question.ask(&question.root, reference, tested) else {
+            continue;
         };
-        let mut ask = |expression: &Expression| {
-            let query = shape.text.replace("{}", &expression.sql());
-            let answers = (run(reference, &query), run(tested, &query));
-            (answers.0 != answers.1).then_some((query, answers))
-        };
-        let Some((mut query, mut answers)) = ask(&expression) else { continue };
-        let mut smallest = expression;
-        while let Some((smaller, found)) =
-            smallest.smaller().into_iter().find_map(|smaller| ask(&smaller).map(|found| (smaller, found)))
+        let mut smallest = question.root.clone();
+        while let Some((smaller, found)) = smallest
+            .smaller()
+            .into_iter()
+            .find_map(|smaller| question.ask(&smaller, reference, tested).map(|found| (smaller, found)))
         {
             smallest = smaller;
             (query, answers) = found;
@@ -66,6 +66,60 @@ pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<D
         differences.push(Difference { seed, statements, query, expression, reference, tested });
     }
     differences
+}
+
+/// How a statement is sent.
+#[derive(Clone, Copy)]
+enum Way {
+    Text,
+    Prepared,
+    Change,
+}
+
+/// What is asked, so that smaller parts of it can be asked the same way.
+struct Question {
+    root: Expression,
+    /// The query around an expression; a whole statement stands alone.
+    around: &'static str,
+    way: Way,
+}
+
+type Answers = (Answer, Answer);
+
+impl Question {
+    /// Every second one is a whole statement, of these every second one is prepared.
+    fn new(number: usize, random: &mut Random, table: &Table) -> Question {
+        if number.is_multiple_of(2) {
+            let statement = Maker { random, table }.statement();
+            let way = match statement.is_change {
+                true => Way::Change,
+                false if number.is_multiple_of(4) => Way::Prepared,
+                false => Way::Text,
+            };
+            return Question { root: statement.root, around: "{}", way };
+        }
+        let shape = *random.pick(SHAPES);
+        let root = match shape.is_condition {
+            true => Expression::condition(random, &table.columns, DEPTH),
+            false => Expression::value(random, &table.columns, DEPTH),
+        };
+        Question { root, around: shape.text, way: Way::Text }
+    }
+
+    /// The statement and both answers, if they differ.
+    fn ask(&self, root: &Expression, reference: &mut Conn, tested: &mut Conn) -> Option<(String, Answers)> {
+        let query = self.around.replace("{}", &root.sql());
+        let answers = match self.way {
+            Way::Text => (run(reference, &query), run(tested, &query)),
+            Way::Change => (run_change(reference, &query), run_change(tested, &query)),
+            Way::Prepared => {
+                let mut values = Vec::new();
+                let marked = self.around.replace("{}", &root.marked(&mut values));
+                (run_prepared(reference, &marked, &values), run_prepared(tested, &marked, &values))
+            }
+        };
+        (answers.0 != answers.1).then_some((query, answers))
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -1,4 +1,6 @@
 //! Random expressions as trees of text, so that a part of one is one as well.
+use mysql::Value;
+
 use crate::random::Random;
 
 /// A text with places for operands, written as `{}`.
@@ -127,19 +129,48 @@ impl Expression {
         Expression::of(template, random, columns, depth)
     }
 
+    pub fn leaf(leaf: String) -> Expression {
+        Expression { template: "", leaf, operands: Vec::new() }
+    }
+
+    /// A template with its operands; a place may tell what belongs there: `{K}`.
+    pub fn node(template: &'static str, operands: Vec<Expression>) -> Expression {
+        Expression { template, leaf: String::new(), operands }
+    }
+
     fn of(template: &'static str, random: &mut Random, columns: &[String], depth: usize) -> Expression {
         let operands = (0..template.matches("{}").count()).map(|_| Expression::value(random, columns, depth));
         Expression { template, leaf: String::new(), operands: operands.collect() }
     }
 
     pub fn sql(&self) -> String {
-        let mut pieces = self.template.split("{}");
-        let mut sql = pieces.next().unwrap_or_default().to_owned() + &self.leaf;
-        for (operand, piece) in self.operands.iter().zip(pieces) {
+        let mut sql = String::new();
+        let mut rest = self.template;
+        for operand in &self.operands {
+            let Some((before, after)) = rest.split_once('{') else { break };
+            sql.push_str(before);
             sql.push_str(&operand.sql());
-            sql.push_str(piece);
+            rest = after.split_once('}').map_or("", |(_, after)| after);
         }
-        sql
+        sql + rest + &self.leaf
+    }
+
+    /// The same with markers for numbers and texts, whose values are put into the list.
+    pub fn marked(&self, values: &mut Vec<Value>) -> String {
+        if self.template.is_empty() {
+            let Some(value) = marked_value(&self.leaf) else { return self.leaf.clone() };
+            values.push(value);
+            return "?".to_owned();
+        }
+        let mut sql = String::new();
+        let mut rest = self.template;
+        for operand in &self.operands {
+            let Some((before, after)) = rest.split_once('{') else { break };
+            sql.push_str(before);
+            sql.push_str(&operand.marked(values));
+            rest = after.split_once('}').map_or("", |(_, after)| after);
+        }
+        sql + rest
     }
 
     /// The same with one operand replaced by one of its own operands: each is smaller.
@@ -155,6 +186,14 @@ impl Expression {
         }
         all
     }
+}
+
+fn marked_value(literal: &str) -> Option<Value> {
+    if let Ok(number) = literal.parse::<i64>() {
+        return Some(Value::Int(number));
+    }
+    let text = literal.strip_prefix('\'')?.strip_suffix('\'')?;
+    Some(Value::Bytes(text.as_bytes().to_vec()))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod expression;
 mod oracle;
 mod random;
 mod scripts;
+mod statement;
 mod table;
 
 pub use answer::{Answer, connect, run};

@@ -59,10 +59,48 @@ const KINDS: &[Kind] = &[
     large("JSON", &["'1'", "'\"a\"'", "'[1,2]'", "'null'", "'{\"a\": 1.5}'", "'true'"]),
 ];
 
+/// Types whose values can meet without a conversion that says more about the types than about the statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Family {
+    Number,
+    Text,
+    Bytes,
+    Moment,
+    Time,
+    Document,
+}
+
+impl Family {
+    fn of(kind: &Kind) -> Family {
+        let name: String = kind.sql.chars().take_while(char::is_ascii_alphabetic).collect();
+        match name.as_str() {
+            "CHAR" | "VARCHAR" | "TEXT" | "ENUM" | "SET" => Family::Text,
+            "BINARY" | "VARBINARY" | "BLOB" => Family::Bytes,
+            "DATE" | "DATETIME" | "TIMESTAMP" => Family::Moment,
+            "TIME" => Family::Time,
+            "JSON" => Family::Document,
+            _ => Family::Number,
+        }
+    }
+
+    pub fn literals(self) -> &'static [&'static str] {
+        match self {
+            Family::Number => &["0", "1", "-1", "10", "1.5", "2.50", "1e1", "NULL", "255"],
+            Family::Text => &["'a'", "'A'", "''", "'ab'", "'10'", "NULL"],
+            Family::Bytes => &["x'41'", "_binary'a'", "_binary''", "NULL"],
+            Family::Moment => &["DATE'2020-01-01'", "TIMESTAMP'2020-01-01 10:11:12.5'", "NULL"],
+            Family::Time => &["TIME'10:11:12'", "TIME'-01:00:00'", "NULL"],
+            Family::Document => &["CAST('1' AS JSON)", "CAST('[1, 2]' AS JSON)", "NULL"],
+        }
+    }
+}
+
 /// A table of one seed.
 pub struct Table {
     /// The columns' names.
     pub columns: Vec<String>,
+    /// What each column holds.
+    pub families: Vec<Family>,
     /// What makes the table and fills it.
     pub statements: Vec<String>,
 }
@@ -91,6 +129,7 @@ impl Table {
             }
             statements.push(format!("INSERT IGNORE INTO t VALUES ({})", values.join(", ")));
         }
-        Table { columns, statements }
+        let families = kinds.iter().map(|kind| Family::of(kind)).collect();
+        Table { columns, families, statements }
     }
 }
