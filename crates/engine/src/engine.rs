@@ -165,8 +165,8 @@ impl Engine {
         priority: Priority,
         stop: impl Fn(&mut E) -> Option<Stop>,
     ) -> Result<E::Output, EngineError> {
-        // The pages' logs are the pool's.
-        let changed = env::coroutine::uncounted_polls(self.pool.run(|| {
+        // What it leaves in memory keeps within the engine's budgets: versions, locks, the pages' logs.
+        let mut change = || {
             let mut mtr = Mtr::begin_with(&self.pool, priority);
             let output = tree.modify(&self.space, &mut mtr, key, edit)?;
             if let Some(stop) = stop(edit) {
@@ -174,7 +174,8 @@ impl Engine {
             }
             let is_sparse = mtr.is_sparse();
             Ok((output, is_sparse, mtr.commit()))
-        }));
+        };
+        let changed = self.pool.run(|| env::coroutine::uncounted(&mut change));
         let (output, is_sparse, committed) = changed.await.map_err(|error| self.tree_error(tree, error))?;
         committed.map_err(|error| self.log_failed(&error))?;
         if is_sparse {

@@ -86,13 +86,14 @@ impl Work {
         let mut start = 0;
         while start < encoded.len() {
             engine.keep_log_room().await?;
-            let appended = env::coroutine::uncounted_polls(engine.pool.run(|| {
+            let append = || {
                 let mut mtr = Mtr::begin_with(&engine.pool, wal::Priority::Normal);
                 let entries = (start..encoded.len()).map(|index| encoded.get(index));
                 let appended = tree.append(&engine.space, &mut mtr, entries)?;
                 mtr.reserve(0)?;
                 Ok((appended, mtr.commit()))
-            }));
+            };
+            let appended = engine.pool.run(|| env::coroutine::uncounted(append));
             let (appended, committed) = appended.await.map_err(|error| engine.tree_error(tree, error))?;
             committed.map_err(|error| engine.log_failed(&error))?;
             engine.checkpointer.note_log_end(engine.wal.end_lsn().0);

@@ -182,20 +182,8 @@ impl Work {
         written
     }
 
-    /// Writes an encoded record, waiting for whoever is in the way. What that leaves in memory keeps within the engine's budgets.
+    /// Writes an encoded record, waiting for whoever is in the way.
     async fn write(
-        &mut self,
-        tree: TreeId,
-        key: &[u8],
-        write: Write<'_>,
-        duplicate_lock: LockMode,
-        wait: WaitPolicy,
-    ) -> Result<(), EngineError> {
-        env::coroutine::uncounted_polls(self.write_counted_by_engine(tree, key, write, duplicate_lock, wait))
-            .await
-    }
-
-    async fn write_counted_by_engine(
         &mut self,
         tree: TreeId,
         key: &[u8],
@@ -273,7 +261,8 @@ impl Work {
                 let name = self.announced.take().expect("a change is announced first");
                 let Change { operation, old_chain } = change;
                 let bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before_bytes;
-                self.push_undo(UndoItem::Row { name, operation, old_chain }, bytes);
+                let item = UndoItem::Row { name, operation, old_chain };
+                env::coroutine::uncounted(|| self.push_undo(item, bytes));
                 Ok(Written::Done)
             }
             Ok(None) => {

@@ -284,12 +284,6 @@ pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// `uncounted` for the polls of a future.
-pub async fn uncounted_polls<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    std::future::poll_fn(|context| uncounted(|| future.as_mut().poll(context))).await
-}
-
 /// What `yield_point` unwinds with.
 struct Ended;
 
