@@ -15,6 +15,7 @@ use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
 use crate::output::{Lines, ms};
+use crate::record_command::Beside;
 
 #[derive(Args)]
 pub struct Compare {
@@ -136,6 +137,8 @@ impl Compare {
         let mut host = Host::of(&server.dsn);
         let is_local = server.dsn.is_local();
         let mut before = None;
+        let path = std::env::temp_dir().join(format!("evenkeel-compare-{}.rec", std::process::id()));
+        let beside = Beside::start(&server.dsn, &path);
         let turn_stop = Stop::default();
         let result = run(&plan, &*workload, &turn_stop, &mut |event| {
             if let Event::Second(second) = event {
@@ -147,7 +150,14 @@ impl Compare {
                     turn_stop.now();
                 }
             }
-        })?;
+        });
+        let mut recorded = Recording::default();
+        // A turn counts without its recording too.
+        if let Err(why) = beside.end().and_then(|()| recorded.read(&path)) {
+            eprintln!("evenkeel: {}: not recorded: {why}", server.name);
+        }
+        let _ = std::fs::remove_file(&path);
+        let result = result?;
         if let Some(failure) = result.failure {
             return Err(format!("{}: {failure}", server.name));
         }
@@ -166,7 +176,7 @@ impl Compare {
         line["server"] = json!(server.name);
         line["block"] = json!(block);
         lines.put(&line)?;
-        server.take(&result);
+        server.take(&result, &recorded);
         Ok(())
     }
 
@@ -214,7 +224,12 @@ impl Costs {
 
 impl Server {
     /// Puts the measured seconds behind those of earlier blocks, as if they had followed each other.
-    fn take(&mut self, run: &Run) {
+    fn take(&mut self, run: &Run, recorded: &Recording) {
+        let to = self.recording.seconds.len() as u64 * 1000;
+        let ends: Vec<u64> = run.measured().filter_map(|second| second.json()["at"].as_u64()).collect();
+        if let (Some(first), Some(last)) = (ends.first(), ends.last()) {
+            self.recording.append(recorded, first.saturating_sub(1000), *last, to);
+        }
         self.rates.push(run.summary.rate());
         self.p99.push(run.summary.p99);
         for second in run.measured() {

@@ -95,6 +95,36 @@ impl Recording {
         }
     }
 
+    /// Takes over what another recording has from one time until another, moved so that it begins at `to`. What was
+    /// recorded before ends there as with a restart: nothing is counted across.
+    pub fn append(&mut self, other: &Self, from: u64, until: u64, to: u64) {
+        if let Some(header) = other.headers.last() {
+            let mut header = header.clone();
+            header["at"] = to.into();
+            self.headers.push(header);
+        }
+        let moved = |times: &[u64]| -> Vec<u64> {
+            times.iter().filter(|at| (from..=until).contains(*at)).map(|at| at - from + to).collect()
+        };
+        self.server_times.extend(moved(&other.server_times));
+        self.host_times.extend(moved(&other.host_times));
+        for (name, series) in &mut self.series {
+            if !other.series.contains_key(name) {
+                series.push((to, f64::NAN));
+            }
+        }
+        for (name, series) in &other.series {
+            let mine = self.series.entry(name.clone()).or_default();
+            mine.push((to, other.at(name, from).unwrap_or(f64::NAN)));
+            let inside = series.iter().filter(|(at, _)| from < *at && *at <= until);
+            mine.extend(inside.map(|(at, value)| (at - from + to, *value)));
+        }
+        for gap in other.gaps.iter().filter(|gap| gap.at < until && gap.until > from) {
+            let (at, end) = (gap.at.max(from) - from + to, gap.until.min(until) - from + to);
+            self.gaps.push(Gap { at, until: end, why: gap.why.clone() });
+        }
+    }
+
     /// Forgets what was before a time, but for what values were then.
     pub fn forget_before(&mut self, time: u64) {
         for times in [&mut self.server_times, &mut self.host_times] {
@@ -203,5 +233,25 @@ mod tests {
             assert!(recording.take(line));
         }
         assert_eq!(recording.rate("Questions", 1000, 2000), None);
+    }
+
+    #[test]
+    fn parts_follow_each_other_without_a_rate_across() {
+        let mut part = Recording::default();
+        for line in [
+            json!({"type": "recording", "at": 500, "server": {}}),
+            json!({"type": "server", "at": 1000, "set": {"Questions": 10}}),
+            json!({"type": "server", "at": 2000, "set": {"Questions": 30}}),
+            json!({"type": "server", "at": 3000, "set": {"Questions": 60}}),
+            json!({"type": "gap", "at": 2500, "until": 9000, "why": "late"}),
+        ] {
+            assert!(part.take(line));
+        }
+        let mut all = Recording::default();
+        all.append(&part, 1500, 3000, 0);
+        all.append(&part, 1500, 3000, 1500);
+        assert_eq!(all.server_times, [500, 1500, 2000, 3000]);
+        assert_eq!([all.rate("Questions", 500, 1500), all.rate("Questions", 2000, 3000)], [None, Some(30.0)]);
+        assert_eq!((all.gaps[1].at, all.gaps[1].until), (2500, 3000));
     }
 }

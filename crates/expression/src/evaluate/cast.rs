@@ -121,10 +121,10 @@ pub(super) fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext)
 
 /// Whether a number is a result of arithmetic or a function.
 fn is_computed(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Cast(_) | ExprKind::Call(..) => true,
-        _ => false,
-    }
+    matches!(
+        &expr.kind,
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Cast(_) | ExprKind::Call(..)
+    )
 }
 
 /// The value as an exact number. Of a column's text in which there is none another warning tells as well, and alone where

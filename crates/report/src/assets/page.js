@@ -26,6 +26,25 @@
     for (const m of [1, 2, 4, 6, 8, 10]) if (m * power >= top) return m * power;
     return 10 * power;
   };
+  // Seconds between two marks of the axis, so that there are at most so many.
+  const distance = (seconds, most) =>
+    [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200].find(d => seconds / d <= most) || 86400;
+  // For every so many places: the first of them, the lowest and the highest value, and the mean; null without a value.
+  const gather = (points, first, last, step) => {
+    const columns = [];
+    for (let i = first; i <= last; i += step) {
+      let lo = null, hi = null, sum = 0, count = 0;
+      for (let j = i; j < i + step && j <= last; j++) {
+        const v = points[j];
+        if (v == null) continue;
+        if (lo == null || v < lo) lo = v;
+        if (hi == null || v > hi) hi = v;
+        sum += v; count++;
+      }
+      columns.push([i, lo, hi, count ? sum / count : null]);
+    }
+    return columns;
+  };
   let panels = [];
   const build = () => { graphs.replaceChildren(); panels = PAGE.panels.map(panel => {
     const box = document.createElement('div'), head = document.createElement('h3'), unit = document.createElement('small');
@@ -76,34 +95,34 @@
       c.beginPath(); c.moveTo(LEFT, Y(v)); c.lineTo(w - RIGHT, Y(v)); c.stroke(); c.fillText(short(v), LEFT - 5, Y(v));
     }
     c.textBaseline = 'alphabetic';
-    const count = Math.max(2, Math.floor(width / 90));
-    for (let n = 0; n <= count; n++) {
-      c.textAlign = n === 0 ? 'left' : n === count ? 'right' : 'center';
-      const i = view[0] + (view[1] - view[0]) * n / count;
-      c.fillText(time(i), X(i), h - 4);
+    const apart = distance((view[1] - view[0]) * PAGE.step, Math.max(1, width / 75)) / PAGE.step;
+    for (let i = Math.ceil(view[0] / apart) * apart; i <= view[1]; i += apart) {
+      const x = X(i);
+      c.textAlign = x < LEFT + 16 ? 'left' : x > w - RIGHT - 16 ? 'right' : 'center';
+      c.fillText(time(i), x, h - 4);
     }
     c.save(); c.beginPath(); c.rect(LEFT, TOP - 4, width, height + 8); c.clip();
     c.fillStyle = style('--line');
     for (const [from, to] of PAGE.gaps) c.fillRect(X(from), TOP, Math.max(1, X(to) - X(from)), height);
-    const step = Math.max(1, Math.floor((last - first) / (width * 2)));
-    panel.lines.forEach(({ points }, n) => {
+    const step = Math.max(1, Math.ceil((last - first) / width));
+    // Many seconds in one pixel: a pale band from the lowest to the highest, and the mean as the line, so that no line
+    // hides another and no second is left out.
+    const columns = panel.lines.map(({ points }) => gather(points, first, last, step));
+    if (step > 1) columns.forEach((column, n) => {
+      c.fillStyle = style('--c' + n % 8); c.globalAlpha = 0.3;
+      for (const [i, lo, hi] of column) if (lo != null) c.fillRect(X(i) - 0.5, Y(hi), 1, Math.max(1, Y(lo) - Y(hi)));
+      c.globalAlpha = 1;
+    });
+    columns.forEach((column, n) => {
       c.strokeStyle = style('--c' + n % 8); c.fillStyle = c.strokeStyle; c.lineWidth = 1.4; c.beginPath();
       let open = false;
-      for (let i = first; i <= last; i += step) {
-        let lo = null, hi = null;
-        for (let j = i; j < i + step && j <= last; j++) {
-          const v = points[j];
-          if (v == null) continue;
-          if (lo == null || v < lo) lo = v;
-          if (hi == null || v > hi) hi = v;
-        }
-        if (lo == null) { open = false; continue; }
-        if (open) c.lineTo(X(i), Y(hi)); else c.moveTo(X(i), Y(hi));
-        if (lo !== hi) c.lineTo(X(i), Y(lo));
+      column.forEach(([i, lo, , mean], at) => {
+        if (lo == null) { open = false; return; }
+        if (open) c.lineTo(X(i), Y(mean)); else c.moveTo(X(i), Y(mean));
         // A value between two holes has no line; it is a dot.
-        if (!open && (points[i + step] == null)) c.fillRect(X(i) - 1, Y(hi) - 1, 2.5, 2.5);
+        if (!open && column[at + 1]?.[1] == null) c.fillRect(X(i) - 1, Y(mean) - 1, 2.5, 2.5);
         open = true;
-      }
+      });
       c.stroke();
     });
     if (drag) {
