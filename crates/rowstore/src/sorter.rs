@@ -13,7 +13,6 @@ use std::cmp::Ordering;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Runs that are merged at once.
@@ -39,10 +38,10 @@ pub trait Pause {
 pub enum KeyOrder {
     Bytes,
     /// By a function, where no bytes have the order.
-    By(Rc<CompareKeys>),
+    By(Arc<CompareKeys>),
 }
 
-pub type CompareKeys = dyn Fn(&[u8], &[u8]) -> Ordering;
+pub type CompareKeys = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
 
 impl KeyOrder {
     #[inline]
@@ -431,7 +430,7 @@ mod tests {
                 let rows = rows(seed, [0, 1, 3000, 20_000][seed as usize % 4]);
                 let mut expected = rows.clone();
                 expected.sort_by(|left, right| left.0.cmp(&right.0));
-                let backwards = KeyOrder::By(Rc::new(|left: &[u8], right: &[u8]| right.cmp(left)));
+                let backwards = KeyOrder::By(Arc::new(|left: &[u8], right: &[u8]| right.cmp(left)));
                 let mut reversed = rows.clone();
                 reversed.sort_by(|left, right| right.0.cmp(&left.0));
                 for keep in [usize::MAX, 10, 0, 1000] {

@@ -7,7 +7,7 @@ use plan::SortKey;
 use rowstore::{KeyOrder, read_row, write_row};
 use std::cmp::Ordering;
 use std::mem::discriminant;
-use std::rc::Rc;
+use std::sync::Arc;
 
 const NULL: u8 = 0;
 const PRESENT: u8 = 1;
@@ -39,7 +39,7 @@ impl<'p> SortKeys<'p> {
         }
         let types: Vec<(ColumnType, bool)> =
             self.keys.iter().map(|key| (key.expr.ty.column.clone(), key.descending)).collect();
-        KeyOrder::By(Rc::new(move |left, right| compare_values(&types, left, right)))
+        KeyOrder::By(Arc::new(move |left, right| compare_values(&types, left, right)))
     }
 
     /// How many keys are no columns of the row.
