@@ -106,6 +106,13 @@ impl Access {
         access.finish()
     }
 
+    /// Everything, without an account.
+    pub fn unlimited() -> Self {
+        let global = PrivilegeSet::all_global() | Privilege::GrantOption.into();
+        let (dynamic, grantable) = (DynamicSet::all(), DynamicSet::all());
+        Self { global, dynamic, grantable, ..Self::default() }.finish()
+    }
+
     fn global_of(grants: &Grants, partial_revokes: bool) -> Self {
         Self {
             global: grants.global,

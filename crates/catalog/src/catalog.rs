@@ -41,6 +41,9 @@ pub struct StoredSettings {
     /// `None` in a new store.
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
+    /// Of replication, by channel: where from, and what has been applied.
+    pub channels: Vec<(String, Vec<u8>)>,
+    pub applied: Vec<(String, Vec<u8>)>,
 }
 
 #[derive(Default)]
@@ -123,7 +126,12 @@ impl Catalog {
             next_table_id: AtomicU64::new(next_table_id),
             system_tables: OnceLock::new(),
             next_program_id: AtomicU64::new(next_program_id),
-            stored: StoredSettings { accounts: contents.accounts, variables: contents.variables },
+            stored: StoredSettings {
+                accounts: contents.accounts,
+                variables: contents.variables,
+                channels: contents.channels,
+                applied: contents.applied,
+            },
         });
         if is_new {
             catalog.initialise().await?;

@@ -273,6 +273,20 @@ impl SchemaChange {
         }
     }
 
+    /// Where a channel replicates from; `None` forgets it.
+    pub async fn put_channel(&mut self, name: &str, value: Option<&[u8]>) -> Result<(), SqlError> {
+        let key = RecordKey::channel(name);
+        match value {
+            Some(value) => dictionary::put(&mut self.transaction, &key, value).await,
+            None => dictionary::remove(&mut self.transaction, &key).await,
+        }
+    }
+
+    /// Forgets what a channel has applied.
+    pub async fn remove_applied(&mut self, channel: &str) -> Result<(), SqlError> {
+        dictionary::remove(&mut self.transaction, &RecordKey::applied(channel)).await
+    }
+
     /// Stores what the planner is told of a table.
     pub(crate) async fn put_statistics(
         &mut self,
@@ -322,6 +336,16 @@ impl SchemaChange {
     pub async fn rollback(self) -> Result<(), SqlError> {
         self.transaction.rollback().await.map_err(|error| engine_error("data dictionary", error))
     }
+}
+
+/// Stores what a channel has applied, in the transaction that applies it; `earlier` is the length of what is stored.
+pub async fn put_applied(
+    transaction: &mut Transaction,
+    channel: &str,
+    earlier: Option<usize>,
+    value: &[u8],
+) -> Result<(), SqlError> {
+    dictionary::replace(transaction, &RecordKey::applied(channel), earlier, value).await
 }
 
 /// Where the descriptor is stored.

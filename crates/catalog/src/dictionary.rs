@@ -13,6 +13,8 @@
 //! | 6    | database, view  | stored form of the view                   |
 //! | 7    | kind, database, folded name | stored form of the stored program |
 //! | 8    | table's id      | stored form of a temporary table          |
+//! | 9    | channel         | where it replicates from                  |
+//! | 10   | channel         | what it has applied                       |
 //! | 16   | table's id      | its statistics                            |
 //! | 17   | table's id      | its histograms                            |
 //!
@@ -79,6 +81,14 @@ impl RecordKey {
         RecordKey::new(8, &[&table.0.to_string()])
     }
 
+    pub fn channel(name: &str) -> RecordKey {
+        RecordKey::new(9, &[name])
+    }
+
+    pub fn applied(channel: &str) -> RecordKey {
+        RecordKey::new(10, &[channel])
+    }
+
     pub fn statistics(table: TableId) -> RecordKey {
         RecordKey::new(16, &[&table.0.to_string()])
     }
@@ -124,6 +134,19 @@ pub(crate) async fn put(
     }
 }
 
+/// Stores a value that changes often; `earlier` is the length of the one that is there. One that is short is replaced in place.
+pub(crate) async fn replace(
+    transaction: &mut Transaction,
+    key: &RecordKey,
+    earlier: Option<usize>,
+    value: &[u8],
+) -> Result<(), SqlError> {
+    if earlier.is_some_and(|length| length < CHUNK_BYTES) && value.len() < CHUNK_BYTES {
+        return transaction.update(TreeId::CATALOG, &key.chunk(0), value, WAIT).await.map_err(failed);
+    }
+    put(transaction, key, value).await
+}
+
 /// Removes a value if there is one.
 pub(crate) async fn remove(transaction: &mut Transaction, key: &RecordKey) -> Result<(), SqlError> {
     let mut number = 0;
@@ -147,6 +170,8 @@ pub(crate) struct Contents {
     pub programs: Vec<ProgramDef>,
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
+    pub channels: Vec<(String, Vec<u8>)>,
+    pub applied: Vec<(String, Vec<u8>)>,
     pub statistics: HashMap<TableId, Statistics>,
     pub histograms: HashMap<TableId, Vec<Histogram>>,
 }
@@ -206,6 +231,8 @@ impl Contents {
                 let table = TableDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
                 self.temporary.push(TableDef { temporary: true, ..table });
             }
+            9 => self.channels.push((name.to_owned(), value)),
+            10 => self.applied.push((name.to_owned(), value)),
             16 => {
                 let table = name.parse().map(TableId).map_err(|_| corrupt("the name of statistics"))?;
                 // They only guide the planner: what cannot be read is made anew.

@@ -25,7 +25,7 @@ mod viewer;
 
 pub use build::{BuildWork, CopiedKeys, IndexBuild, TableCopy, TableFill};
 pub use catalog::{Catalog, LiveTable, StoredSettings};
-pub use change::SchemaChange;
+pub use change::{SchemaChange, put_applied};
 pub use check::{check_table, checksum_table};
 pub use global_lock::{ClosedGate, Gate, Passage};
 pub use metadata_lock::{

@@ -28,7 +28,7 @@ const CANNOT_PREPARE: u16 = 1295;
 
 /// A session with a server.
 pub struct Connection {
-    stream: Stream,
+    pub(crate) stream: Stream,
     capabilities: u32,
     version: String,
     thread: u32,
@@ -174,7 +174,7 @@ impl Connection {
         self.thread
     }
 
-    fn put_command(&mut self, command: u8) -> usize {
+    pub(crate) fn put_command(&mut self, command: u8) -> usize {
         self.stream.sequence = 0;
         let at = self.stream.begin_packet();
         self.stream.out.push(command);

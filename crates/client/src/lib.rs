@@ -1,7 +1,8 @@
 //! A thin MySQL client: connects, asks in text or by prepared statements, and keeps several commands in flight.
 //!
 //! Invariant: bytes from a server never panic, and an answer is read into one buffer that the caller reuses, so
-//! a statement costs one write, one read and no allocation. Callers: `workload`, `recording`, `bench`, `companion`.
+//! a statement costs one write, one read and no allocation. Callers: `replica`, `workload`, `recording`, `bench`,
+//! `companion`.
 //!
 //! Reading order: `dsn` says where, `connection` is the dialogue, `answer` is what came back, `statement` is a
 //! statement that may be prepared; `auth`, `stream` and `field` are beneath.
@@ -11,6 +12,7 @@ mod answer;
 mod auth;
 mod connection;
 mod dsn;
+mod dump;
 mod error;
 mod field;
 mod greeting;
@@ -22,6 +24,7 @@ mod value;
 pub use answer::{Answer, Cell};
 pub use connection::Connection;
 pub use dsn::{Dsn, TlsMode};
+pub use dump::DumpFrom;
 pub use error::Error;
 pub use statement::Statement;
 pub use value::{Value, put_literal};

@@ -88,14 +88,32 @@ impl Stream {
     /// The next packet's place in `packet(range)`.
     #[inline]
     pub async fn next_packet(&mut self) -> Result<Range<usize>> {
+        let part = self.next_part().await?;
+        match part.len() {
+            BODY_MAX => Err(Error::Protocol("an answer has a row of 16 MB or more")),
+            _ => Ok(part),
+        }
+    }
+
+    /// The next message, which is appended: of as many packets as it takes.
+    pub async fn next_long(&mut self, message: &mut Vec<u8>) -> Result<()> {
+        loop {
+            let part = self.next_part().await?;
+            let is_last = part.len() < BODY_MAX;
+            message.extend_from_slice(&self.input[part]);
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    async fn next_part(&mut self) -> Result<Range<usize>> {
         loop {
             if self.end - self.start >= 4 {
                 let header = &self.input[self.start..self.start + 4];
                 let length =
                     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
-                if length == BODY_MAX {
-                    return Err(Error::Protocol("an answer has a row of 16 MB or more"));
-                }
                 if self.end - self.start >= 4 + length {
                     self.sequence = header[3].wrapping_add(1);
                     let begin = self.start + 4;

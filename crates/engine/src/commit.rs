@@ -18,6 +18,34 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
 
+/// A commit that is in the log, whose locks are free, and that nobody has waited for. It is settled before the engine is
+/// closed, in the order of the commits; until then no new snapshot sees it.
+#[must_use]
+pub struct UnsettledCommit {
+    engine: Arc<Engine>,
+    state: Option<Arc<TransactionState>>,
+    lsn: u64,
+    /// How many rows were changed, if any.
+    changes: Option<usize>,
+}
+
+impl UnsettledCommit {
+    /// Returns once the commit is durable as `flush_at_commit` asks.
+    pub async fn settle(self) -> Result<(), EngineError> {
+        if self.lsn > 0 {
+            self.engine.acknowledge(self.lsn).await?;
+        }
+        if let Some(changes) = self.changes {
+            self.engine.stats.commits.fetch_add(1, Relaxed);
+            // Acknowledged, hence visible to every new snapshot.
+            self.state.iter().for_each(|state| self.engine.writers.seen(state));
+            let version_bytes = self.engine.after_commit(changes);
+            self.engine.slow_down_for(version_bytes).await;
+        }
+        Ok(())
+    }
+}
+
 /// What a committed transaction takes in memory while its history does, generously.
 const STATE_BYTES: u64 = 400;
 
@@ -31,6 +59,14 @@ impl Transaction {
         self.work.commit_all().await
     }
 
+    /// Commits without a wait for the log: whoever applies changes that can be had again goes on with the next ones meanwhile.
+    pub async fn commit_behind(mut self) -> Result<UnsettledCommit, EngineError> {
+        self.drop_snapshot();
+        self.work.finish_victim().await?;
+        self.work.withdraw();
+        self.work.commit_behind().await
+    }
+
     /// Makes sure that what the transaction's locking reads returned cannot be lost: call it before the
     /// rows of a locking read leave the server, unless `commit` follows anyway.
     pub fn settle_reads(&self) -> impl Future<Output = Result<(), EngineError>> + Send + use<> {
@@ -42,6 +78,11 @@ impl Transaction {
 impl Work {
     /// Commits all changes; returns once that is durable as `flush_at_commit` asks.
     pub async fn commit_all(&mut self) -> Result<(), EngineError> {
+        self.commit_behind().await?.settle().await
+    }
+
+    /// Commits all changes without a wait for the log.
+    pub async fn commit_behind(&mut self) -> Result<UnsettledCommit, EngineError> {
         let changed = self.has_undo();
         let events = self.finish_events();
         let lsn = match (changed, events) {
@@ -51,17 +92,8 @@ impl Work {
         };
         let state = self.state.clone();
         let changes = self.finish_commit(changed);
-        if lsn > 0 {
-            self.engine.acknowledge(lsn).await?;
-        }
-        if changed {
-            self.engine.stats.commits.fetch_add(1, Relaxed);
-            // Acknowledged, hence visible to every new snapshot.
-            state.iter().for_each(|state| self.engine.writers.seen(state));
-            let version_bytes = self.engine.after_commit(changes);
-            self.engine.slow_down_for(version_bytes).await;
-        }
-        Ok(())
+        let (engine, changes) = (self.engine.clone(), changed.then_some(changes));
+        Ok(UnsettledCommit { engine, state, lsn, changes })
     }
 
     async fn append_commit(&mut self, events: Option<Vec<u8>>) -> Result<u64, EngineError> {

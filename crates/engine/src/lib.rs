@@ -109,6 +109,7 @@ pub use api::{
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
 pub use backup::{Backup, BackupProgress};
+pub use commit::UnsettledCommit;
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;

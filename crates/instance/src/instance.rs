@@ -29,6 +29,7 @@ use crate::logs::ServerLogs;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
 use crate::program_cache::ProgramCache;
+use crate::replication::Replication;
 use crate::stop::Stopper;
 use crate::system_tables::MakeSystemTables;
 use crate::user_locks::UserLocks;
@@ -113,6 +114,8 @@ pub struct Instance {
     pub virtual_tables: VirtualTables,
     pub user_locks: UserLocks,
     pub xa: Arc<XaRegistry>,
+    /// The sources of this server.
+    pub replication: Replication,
     /// What SET PERSIST has stored, by name.
     persisted: parking_lot::Mutex<BTreeMap<String, String>>,
     processes: ProcessList,
@@ -145,6 +148,10 @@ impl Instance {
         memory.limit_tracked(globals.by_name("global_connection_memory_limit").as_unsigned());
         let persisted = catalog.stored_settings().variables.iter();
         let persisted = persisted.filter(|(name, _)| name != GTID_PURGED).cloned().collect();
+        let stored = catalog.stored_settings();
+        let replication = Replication::load(&stored.channels, &stored.applied).ok_or_else(|| {
+            error_code::ER_INTERNAL_ERROR.with(&[&"what is stored of replication is damaged"])
+        })?;
         let mut deadlocks = None;
         let instance = Arc::new_cyclic(|instance| {
             let system = (config.system_tables)(&catalog, instance);
@@ -175,6 +182,7 @@ impl Instance {
                 log: OnceLock::new(),
                 user_locks: UserLocks::default(),
                 xa: Arc::default(),
+                replication,
                 persisted: parking_lot::Mutex::new(persisted),
                 processes: ProcessList::default(),
                 next_connection_id: AtomicU32::new(1),

@@ -21,6 +21,7 @@ mod plan_cache;
 mod plan_shape;
 mod process_list;
 mod program_cache;
+pub mod replication;
 mod result_shape;
 mod stop;
 mod system_tables;

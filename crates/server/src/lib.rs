@@ -20,6 +20,7 @@ mod log_files;
 mod metrics;
 mod panics;
 mod repeated;
+mod replication;
 mod server_uuid;
 mod service_manager;
 mod shared;

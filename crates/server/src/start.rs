@@ -110,9 +110,11 @@ fn serve(
             let mut manager = ServiceManager::of_environment();
             manager.ready();
             crate::events::start(&server, pool);
+            crate::replication::start(&server, pool);
             let end = runtime.block_on(wait_for_end(signals, &requests, &server, &mut manager, pool));
             manager.stopping();
             drop(listening.socket_file);
+            crate::replication::stop(&server);
             end_sessions(&listening.shared);
             end
         }

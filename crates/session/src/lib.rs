@@ -9,6 +9,7 @@ mod connection_info;
 mod diagnostics;
 mod privileges;
 mod program;
+mod replica;
 mod replication;
 mod result;
 mod session;
@@ -22,6 +23,7 @@ mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
 pub use program::{EventRun, schedule_events};
+pub use replica::apply_channel;
 pub use replication::stream_error;
 pub use session::{ConnectionLimits, Session, StatementId};
 pub use sink::{

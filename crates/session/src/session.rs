@@ -74,6 +74,8 @@ pub struct Session {
     pub(crate) begin_event: crate::statement::BeginEvent,
     /// Keeps a replica in the list while it is connected.
     pub(crate) registration: Option<source::Registration>,
+    /// What an applier's session applies.
+    pub(crate) applying: Option<Box<crate::replica::Applying>>,
     pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
@@ -146,6 +148,7 @@ impl Session {
             definition_text: None,
             begin_event: crate::statement::BeginEvent::default(),
             registration: None,
+            applying: None,
             programs: ProgramStack::default(),
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),

@@ -83,6 +83,15 @@ impl TransactionControl {
         result
     }
 
+    /// The same without a wait for the log; only for a transaction that is there.
+    pub async fn commit_behind(&mut self) -> Result<engine::UnsettledCommit, EngineError> {
+        self.locks_follow_changes();
+        let transaction = self.current.take().expect("an applier has begun a transaction");
+        let result = pin!(transaction.commit_behind()).await;
+        self.ended();
+        result
+    }
+
     pub async fn rollback(&mut self) -> Result<(), EngineError> {
         self.locks_follow_changes();
         let transaction = self.current.take();

@@ -146,6 +146,11 @@ impl BinaryLog {
         self.published.lock().executed.clone()
     }
 
+    /// Whether a transaction is in the files, or was.
+    pub fn has_executed(&self, gtid: binlog::Gtid) -> bool {
+        self.published.lock().executed.contains(gtid)
+    }
+
     /// What was in files that are gone.
     pub fn purged(&self) -> GtidSet {
         self.published.lock().purged.clone()

@@ -30,6 +30,8 @@ pub struct Privileges {
     /// SET ROLE, sorted by name.
     active_roles: Vec<AccountName>,
     version: u64,
+    /// Of no account: what it does was permitted elsewhere.
+    is_unlimited: bool,
 }
 
 impl Privileges {
@@ -41,6 +43,7 @@ impl Privileges {
             access: Access::default(),
             active_roles: Vec::new(),
             version: 0,
+            is_unlimited: false,
         };
         privileges.refresh(instance);
         if let Some(account) = privileges.account.clone() {
@@ -59,6 +62,7 @@ impl Privileges {
             access: Access::default(),
             active_roles: Vec::new(),
             version: 0,
+            is_unlimited: false,
         };
         privileges.refresh(instance);
         if let Some(account) = privileges.account.clone() {
@@ -93,8 +97,20 @@ impl Privileges {
         }
     }
 
+    /// For who applies what another server has done.
+    pub fn set_unlimited(&mut self) {
+        self.is_unlimited = true;
+        self.access = Access::unlimited();
+    }
+
+    /// Who the definer is of what is made without one; for who is unlimited.
+    pub fn act_as(&mut self, user: &str, host: &str) {
+        self.name = AccountName::new(user, host);
+    }
+
     fn read_access(&mut self, instance: &Instance) {
         self.access = match &self.account {
+            _ if self.is_unlimited => return,
             Some(account) => instance.accounts().access(
                 account,
                 self.client,

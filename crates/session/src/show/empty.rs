@@ -18,7 +18,3 @@ pub(super) fn open_tables() -> MadeRows {
 pub(super) fn binary_log_status() -> MadeRows {
     texts(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])
 }
-
-pub(super) fn replica_status() -> MadeRows {
-    texts(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"])
-}

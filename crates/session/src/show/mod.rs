@@ -10,6 +10,7 @@ mod filter;
 mod indexes;
 mod profiles;
 mod programs;
+mod replica_status;
 mod server;
 mod sessions;
 mod tables;
@@ -113,7 +114,7 @@ impl Session {
             Show::CreateStored { kind, name } => unfiltered(self.show_create_program(kind, name)?),
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
-            Show::ReplicaStatus { .. } => unfiltered(empty::replica_status()),
+            Show::ReplicaStatus { channel, .. } => unfiltered(self.show_replica_status(channel)?),
             Show::Replicas { .. } => unfiltered(self.show_replicas()),
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }

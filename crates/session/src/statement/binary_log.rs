@@ -22,6 +22,7 @@ const ROW_EVENT_BYTES: usize = 8192;
 const SERVER_VERSION: u32 = 90_700;
 const CREATE: &[u8] = b"CREATE";
 const GTID_EXECUTED: &str = "gtid_executed";
+const GTID_PURGED: &str = "gtid_purged";
 
 /// BEGIN as the session's settings make it, kept from transaction to transaction.
 #[derive(Default)]
@@ -49,10 +50,14 @@ impl Session {
     fn event_settings(&self) -> EventSettings {
         let globals = &self.instance.globals;
         let limit = globals.by_name("max_binlog_cache_size").as_unsigned();
-        let gtid = match globals.by_name("gtid_mode").as_text() {
-            "ON" => GtidChoice::Automatic,
+        let applying = self.applying.as_deref();
+        let gtid = match (applying, globals.by_name("gtid_mode").as_text()) {
+            (Some(applying), "ON") => applying.head.gtid.map_or(GtidChoice::Anonymous, GtidChoice::Given),
+            (None, "ON") => GtidChoice::Automatic,
             _ => GtidChoice::Anonymous,
         };
+        let own_id = globals.by_name("server_id").as_unsigned() as u32;
+        let original_version = applying.map_or(0, |one| one.head.original_version);
         EventSettings {
             images: match self.variables.by_name("binlog_row_image").as_text() {
                 "MINIMAL" => RowImages::Minimal,
@@ -70,11 +75,11 @@ impl Session {
                 has_statements: false,
                 ends_in_xid: true,
                 timestamp: 0,
-                server_id: globals.by_name("server_id").as_unsigned() as u32,
+                server_id: applying.map_or(own_id, |one| one.server_id),
                 immediate_commit_us: 0,
-                original_commit_us: 0,
+                original_commit_us: applying.map_or(0, |one| one.head.original_commit_us),
                 immediate_version: SERVER_VERSION,
-                original_version: SERVER_VERSION,
+                original_version: if original_version == 0 { SERVER_VERSION } else { original_version },
                 events: Vec::new(),
             },
             now_us,
@@ -136,7 +141,9 @@ impl Session {
             return;
         }
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };
+        let applied = self.applying.as_ref().map_or(0, |one| one.rows_flags & !rows_flag::STATEMENT_END);
         let flags = rows_flag::USE_SQL_FOREIGN_KEY
+            | applied
             | flag(!self.settings.foreign_key_checks, rows_flag::NO_FOREIGN_KEY_CHECKS)
             | flag(self.relaxes_unique_checks(), rows_flag::RELAXED_UNIQUE_CHECKS);
         let shows_text = self.variables.by_name("binlog_rows_query_log_events").as_boolean();
@@ -207,14 +214,36 @@ impl Session {
         }
     }
 
+    /// The rows that are applied from now on are of a statement with these flags.
+    pub(crate) fn begin_applied_statement(&mut self, flags: u16) {
+        if let Some(applying) = &mut self.applying {
+            let begins = applying.rows_flags & rows_flag::STATEMENT_END != 0 || applying.rows_flags == 0;
+            applying.rows_flags = flags;
+            if begins {
+                self.note_statement();
+            }
+        }
+    }
+
     /// Before a statement whose text names them: the variables show what is committed.
     pub(super) async fn refresh_identifiers(&self, text: &[u8]) {
-        let Some(log) = self.instance.binary_log() else { return };
-        if !text.windows(5).any(|word| word.eq_ignore_ascii_case(b"gtid_")) || log.catch_up().await.is_err() {
+        if !text.windows(5).any(|word| word.eq_ignore_ascii_case(b"gtid_")) {
             return;
         }
         let globals = &self.instance.globals;
-        for (name, set) in [(GTID_EXECUTED, log.executed()), ("gtid_purged", log.purged())] {
+        let mut executed = self.instance.replication.executed();
+        let purged = match self.instance.binary_log() {
+            Some(log) => {
+                if log.catch_up().await.is_err() {
+                    return;
+                }
+                executed.add_all(&log.executed());
+                log.purged()
+            }
+            None => binlog::GtidSet::parse(globals.by_name(GTID_PURGED).as_text()).unwrap_or_default(),
+        };
+        executed.add_all(&purged);
+        for (name, set) in [(GTID_EXECUTED, executed), (GTID_PURGED, purged)] {
             let shown = Setting::text(&set.to_string());
             if globals.by_name(name) != shown {
                 globals.set(VariableId::known(name), shown);

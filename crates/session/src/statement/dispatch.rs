@@ -91,6 +91,8 @@ impl Session {
             Flush(flush) => Box::pin(self.flush(flush)).await,
             PurgeBinaryLogs(purge) => Box::pin(self.purge_binary_logs(purge, request, shield)).await,
             ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first)).await,
+            ChangeReplicationSource(change) => Box::pin(self.change_source(change, request, shield)).await,
+            ReplicaControl(control) => Box::pin(self.control_replica(control, shield)).await,
             CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
@@ -266,7 +268,6 @@ pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
 fn unsupported(kind: &StatementKind<'_>) -> SqlError {
     use StatementKind::*;
     let what = match kind {
-        ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
         Unsupported(statement) => statement.family,
         _ => "this statement",
     };

@@ -76,7 +76,7 @@ impl Session {
 
     /// Before the commit of a transaction that more than one statement may have made. If it comes to nothing the
     /// transaction is rolled back, which `commit_is_due` tells.
-    pub(super) async fn pass_to_commit(&mut self) -> Result<Option<Passage>, SqlError> {
+    pub(crate) async fn pass_to_commit(&mut self) -> Result<Option<Passage>, SqlError> {
         if !self.transaction.has_changes() {
             return Ok(None);
         }
@@ -119,6 +119,9 @@ impl Session {
 
     /// Error 1290: `super_read_only` stops everybody, `read_only` all but administrators.
     pub(crate) fn check_write_protection(&self) -> Result<(), SqlError> {
+        if self.applying.is_some() {
+            return Ok(());
+        }
         let option = match self.instance.globals.write_protection() {
             WriteProtection::None => return Ok(()),
             WriteProtection::Users if self.privileges.has_super_or(&[DynamicPrivilege::ConnectionAdmin]) => {

@@ -27,7 +27,7 @@ impl Session {
         eval
     }
 
-    pub(super) fn row_maker(&self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
+    pub(crate) fn row_maker(&self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
         let context = self.planner_context(Literals::Inline, &[]);
         let mut defaults = Vec::new();
         for (position, column) in table.columns.iter().enumerate() {
@@ -41,7 +41,7 @@ impl Session {
 }
 
 /// Computes what rows of a table need beside the values they are given.
-pub(super) struct TableRowMaker {
+pub(crate) struct TableRowMaker {
     table: Arc<TableDef>,
     rules: Option<Arc<RowRules>>,
     defaults: Vec<(usize, Expr)>,

@@ -90,7 +90,11 @@ impl Session {
         shield: &Shield,
     ) -> Result<(), SqlError> {
         self.log_definition(&mut change);
-        self.commit_unlogged(change, shield).await
+        let Some(applying) = &self.applying else { return self.commit_unlogged(change, shield).await };
+        applying.store(change.transaction()).await?;
+        self.commit_unlogged(change, shield).await?;
+        applying.stored();
+        Ok(())
     }
 
     /// The same for what no other server is told: tables of this session alone.

@@ -229,7 +229,12 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("read_rnd_buffer_size", Both, 262144, 1, 2147483647),
     unsigned("regexp_stack_limit", Global, 8000000, 0, 2147483647),
     boolean("relay_log_purge", Global, true).fixed(),
-    unsigned("replica_net_timeout", Global, 60, 1, 31536000),
+    choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"])
+        .obeyed("Whether a row that is there, or is missing, against what a source says stops replication."),
+    unsigned("replica_net_timeout", Global, 60, 1, 31536000)
+        .obeyed("Seconds without a sign of a source after which it is asked anew."),
+    unsigned("replica_transaction_retries", Global, 10, 0, u64::MAX)
+        .obeyed("How often a transaction of a source is tried again after a deadlock."),
     boolean("require_secure_transport", Global, false).fixed(),
     choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]).fixed(),
     text("secure_file_priv", Global, "NULL")
@@ -249,6 +254,7 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("skip_name_resolve", Global, true).read_only().fixed(),
     boolean("skip_networking", Global, false).read_only().fixed(),
     boolean("skip_show_database", Global, false).read_only().fixed(),
+    boolean("skip_replica_start", Global, false).at_start(),
     unsigned("slave_net_timeout", Global, 60, 1, 31536000),
     unsigned("slow_launch_time", Global, 2, 0, 31536000),
     boolean("slow_query_log", Global, false).obeyed("Whether slow statements are logged."),

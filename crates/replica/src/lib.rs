@@ -1,0 +1,14 @@
+//! The receiver of a channel: connects to a source, asks for its binary log from behind what is applied, and fills the relay.
+//!
+//! Invariant: each connection begins where the applier stands, so nothing that was received and lost needs to be known; between
+//! two attempts to connect it sleeps, and it wakes for events, for heartbeats and when it is asked to stop.
+//!
+//! `receiver` is the loop with its attempts, `greeting` what is asked of a source before its events, `stream` the events.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod greeting;
+mod receiver;
+mod stream;
+
+pub use receiver::receive;

@@ -1,0 +1,221 @@
+//! The loop of a receiver: connect, follow, and again after a while.
+use std::sync::Arc;
+use std::time::Duration;
+
+use binlog::GtidSet;
+use client::{Connection, Dsn, DumpFrom, Error, TlsMode};
+use instance::replication::{Channel, Failure, Part, ReceiverState, SourceSettings};
+use instance::{Instance, LogLevel, unix_now_us};
+
+use crate::greeting::{Refusal, greet};
+use crate::stream::{Stream, StreamEnd};
+
+const ER_CONNECT: u16 = 2003;
+const ER_LOST: u16 = 2013;
+/// The source cannot send what was asked for: it would say the same again.
+const ER_SOURCE_FATAL: u16 = 13114;
+const ER_BINLOG_READ: u16 = 1236;
+
+/// How a connection has ended.
+enum Attempt {
+    Stopped,
+    Again,
+    /// It may come back: the error of it.
+    Lost(u16, String),
+    /// It would end the same way again.
+    Refused(u16, String),
+}
+
+/// Receives for the channel until it is asked to stop.
+pub async fn receive(instance: Arc<Instance>, channel: Arc<Channel>) {
+    let mut attempts = 0;
+    while channel.is_wanted(Part::Receiver) {
+        let (number, message) = match attempt(&instance, &channel, &mut attempts).await {
+            Attempt::Stopped => break,
+            Attempt::Again => continue,
+            Attempt::Refused(number, message) => {
+                fail(&instance, &channel, number, &message);
+                break;
+            }
+            Attempt::Lost(number, message) => (number, message),
+        };
+        attempts += 1;
+        let settings = channel.settings.lock().clone();
+        let is_last = settings.retry_count > 0 && attempts >= settings.retry_count;
+        let message = format!(
+            "Error connecting to source '{}@{}:{}'. This was attempt {attempts}/{}, with a delay of {} seconds between \
+             attempts. Message: {message}",
+            settings.user, settings.host, settings.port, settings.retry_count, settings.connect_retry
+        );
+        fail(&instance, &channel, number, &message);
+        if is_last {
+            break;
+        }
+        show(&channel, ReceiverState::Connecting, "Waiting to reconnect after a failed source event read");
+        rest(&channel, Duration::from_secs(settings.connect_retry.max(1))).await;
+    }
+    show(&channel, ReceiverState::Off, "");
+    channel.ended(Part::Receiver);
+}
+
+fn show(channel: &Channel, state: ReceiverState, doing: &'static str) {
+    let mut status = channel.status.lock();
+    (status.receiver, status.receiver_doing) = (state, doing);
+}
+
+fn fail(instance: &Instance, channel: &Channel, number: u16, message: &str) {
+    channel.status.lock().receiver_failure =
+        Failure { number, message: message.to_owned(), at_us: unix_now_us() };
+    let told = format!("replica receiver for channel '{}': {message} (error {number})", channel.name);
+    instance.log_at(LogLevel::Error, &told);
+}
+
+/// Sleeps, unless it is asked to stop.
+async fn rest(channel: &Channel, length: Duration) {
+    let sleep = tokio::time::sleep(length);
+    let mut sleep = std::pin::pin!(sleep);
+    loop {
+        let news = channel.relay.news();
+        if !channel.is_wanted(Part::Receiver) {
+            return;
+        }
+        tokio::select! {
+            () = &mut sleep => return,
+            _ = news => {}
+        }
+    }
+}
+
+fn dsn_of(settings: &SourceSettings) -> Dsn {
+    let tls = match (settings.ssl && settings.ssl_verify, settings.ssl) {
+        (true, _) => TlsMode::Verify,
+        (false, true) if !settings.ssl_ca.is_empty() => TlsMode::Verify,
+        _ => TlsMode::Disabled,
+    };
+    Dsn {
+        user: settings.user.clone(),
+        password: settings.password.clone(),
+        host: settings.host.clone(),
+        port: settings.port,
+        database: String::new(),
+        socket: None,
+        tls,
+        authority: (!settings.ssl_ca.is_empty()).then(|| settings.ssl_ca.clone().into()),
+    }
+}
+
+/// SOURCE_SSL=1 is a wish: a source without TLS is followed in plain.
+async fn connect(settings: &SourceSettings) -> Result<Connection, Error> {
+    let dsn = dsn_of(settings);
+    if settings.ssl && dsn.tls == TlsMode::Disabled {
+        match Connection::connect(&Dsn { tls: TlsMode::Required, ..dsn.clone() }).await {
+            Err(Error::Usage(_)) => {}
+            connected => return connected,
+        }
+    }
+    Connection::connect(&dsn).await
+}
+
+fn outcome(error: Error, otherwise: u16) -> Attempt {
+    match error {
+        Error::Server { code: ER_BINLOG_READ, message, .. } => Attempt::Refused(
+            ER_SOURCE_FATAL,
+            format!(
+                "Got fatal error {ER_BINLOG_READ} from source when reading data from binary log: '{message}'"
+            ),
+        ),
+        Error::Server { code, message, .. } => Attempt::Lost(code, message),
+        other => Attempt::Lost(otherwise, other.to_string()),
+    }
+}
+
+async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mut u64) -> Attempt {
+    show(channel, ReceiverState::Connecting, "Connecting to source");
+    let settings = channel.settings.lock().clone();
+    let limit = Duration::from_secs(instance.globals.by_name("replica_net_timeout").as_unsigned());
+    let connected = tokio::time::timeout(limit, connect(&settings)).await;
+    let mut connection = match connected {
+        Ok(Ok(connection)) => connection,
+        Ok(Err(error)) => return outcome(error, ER_CONNECT),
+        Err(_) => return Attempt::Lost(ER_CONNECT, "the source does not answer".to_owned()),
+    };
+    let globals = &instance.globals;
+    let own_id = globals.by_name("server_id").as_unsigned() as u32;
+    let uuid = globals.by_name("server_uuid");
+    let source = match greet(&mut connection, (own_id, uuid.as_text()), settings.heartbeat_ms).await {
+        Ok(Ok(source)) => source,
+        Ok(Err(Refusal { number, message })) => return Attempt::Refused(number, message),
+        Err(error) => return outcome(error, ER_LOST),
+    };
+    {
+        let mut status = channel.status.lock();
+        (status.source_id, status.source_uuid) = (source.server_id, source.uuid.clone());
+    }
+    if settings.auto_position && source.is_mariadb {
+        let message = "SOURCE_AUTO_POSITION = 1 cannot be used with a MariaDB source, whose identifiers have another form";
+        return Attempt::Refused(ER_SOURCE_FATAL, message.to_owned());
+    }
+    // From here on the applier stands still until there is something new.
+    channel.relay.restart();
+    if let Some(end) = wait_for_applier(channel).await {
+        return end;
+    }
+    let port = globals.by_name("port").as_unsigned() as u16;
+    let begun = begin(instance, channel, &mut connection, (own_id, port)).await;
+    if let Err(error) = begun {
+        return outcome(error, ER_LOST);
+    }
+    show(channel, ReceiverState::On, "Waiting for source to send event");
+    channel.status.lock().forget_failure(Part::Receiver);
+    *attempts = 0;
+    let mut stream = Stream::new(channel.clone(), &source, own_id);
+    match stream.run(&mut connection, limit).await {
+        StreamEnd::Stopped => Attempt::Stopped,
+        StreamEnd::Abandoned => Attempt::Again,
+        StreamEnd::Lost(error) => outcome(error, ER_LOST),
+    }
+}
+
+async fn wait_for_applier(channel: &Channel) -> Option<Attempt> {
+    loop {
+        let news = channel.relay.news();
+        if !channel.is_wanted(Part::Receiver) {
+            return Some(Attempt::Stopped);
+        }
+        if channel.relay.is_abandoned() {
+            return Some(Attempt::Again);
+        }
+        if channel.relay.has_restarted() || !channel.is_running(Part::Applier) {
+            return None;
+        }
+        news.await;
+    }
+}
+
+/// Asks for the events behind what is applied.
+async fn begin(
+    instance: &Instance,
+    channel: &Channel,
+    connection: &mut Connection,
+    (own_id, port): (u32, u16),
+) -> Result<(), Error> {
+    connection.register_replica(own_id, port).await?;
+    let applied = channel.applied();
+    {
+        let mut status = channel.status.lock();
+        (status.read_file, status.read_position) = (applied.file.clone(), applied.position);
+    }
+    if !channel.settings.lock().auto_position {
+        let from = DumpFrom::Position { file: &applied.file, position: applied.position.max(4) };
+        return connection.begin_dump(own_id, &from).await;
+    }
+    let mut executed = instance.replication.executed();
+    if let Some(log) = instance.binary_log() {
+        executed.add_all(&log.executed());
+    }
+    let purged = instance.globals.by_name("gtid_purged");
+    executed.add_all(&GtidSet::parse(purged.as_text()).unwrap_or_default());
+    let mut set = Vec::new();
+    executed.encode(&mut set);
+    connection.begin_dump(own_id, &DumpFrom::Executed(&set)).await
+}

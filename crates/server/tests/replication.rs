@@ -1,0 +1,245 @@
+//! Two servers, one the replica of the other: after kills of either at random moments under load nothing is lost and nothing is
+//! applied twice, and the tables are equal.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{RawClient, TestServer};
+
+const SOURCE: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=1"];
+const REPLICA: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=2"];
+const WRITERS: u64 = 3;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn follow(replica: &TestServer, source: &TestServer) {
+    let mut client = replica.log_in();
+    client.execute("stop replica").expect("a replica that runs or not");
+    let change = format!(
+        "change replication source to source_host = '127.0.0.1', source_port = {}, source_user = 'root', \
+         source_connect_retry = 1, source_retry_count = 0, source_auto_position = 1",
+        source.port
+    );
+    client.execute(&change).expect("a source");
+    client.execute("start replica").expect("a start");
+}
+
+fn one(client: &mut RawClient, sql: &str) -> String {
+    let rows = client.query(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    rows[0][0].clone().unwrap_or_default()
+}
+
+fn status(client: &mut RawClient) -> Vec<Option<String>> {
+    client.query("show replica status").expect("a row").remove(0)
+}
+
+/// Until the replica has all that the source has.
+fn wait_until_equal(source: &TestServer, replica: &TestServer) {
+    let (mut from, mut to) = (source.log_in(), replica.log_in());
+    let wanted = one(&mut from, "select @@global.gtid_executed");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let subset = one(&mut to, &format!("select gtid_subset('{wanted}', @@global.gtid_executed)"));
+        if subset == "1" {
+            return;
+        }
+        let now = status(&mut to);
+        assert_eq!(now[36].as_deref(), Some("0"), "the applier has stopped: {:?}", now[37]);
+        assert!(Instant::now() < deadline, "the replica does not follow: {now:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const TABLES: [&str; 3] = ["d.t", "d.nokey", "d.made"];
+
+fn rows(server: &TestServer, table: &str) -> Vec<Vec<Option<String>>> {
+    let mut rows = server.log_in().query(&format!("select * from {table}")).expect("rows");
+    rows.sort();
+    rows
+}
+
+fn assert_same_tables(source: &TestServer, replica: &TestServer) {
+    for table in TABLES {
+        assert_eq!(rows(source, table), rows(replica, table), "{table}");
+    }
+}
+
+fn make_tables(server: &TestServer) {
+    let mut client = server.log_in();
+    for sql in [
+        "create database d",
+        "create table d.t (id int primary key, n int not null, s varchar(50), u int, unique (u))",
+        "create table d.nokey (a int, b varchar(20))",
+        "create table d.made (id int primary key auto_increment, a int, g int generated always as (a + 1) stored, key (g))",
+    ] {
+        client.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+}
+
+/// Until the server is gone.
+fn write(mut client: RawClient, writer: u64, seed: u64) {
+    let mut state = seed | 1;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    loop {
+        let id = writer * 1000 + random(60);
+        let number = random(1000);
+        let statements: Vec<String> = match random(7) {
+            0 => vec![format!("delete from d.t where id = {id}")],
+            1 => vec![
+                "begin".to_owned(),
+                format!("replace into d.t values ({id}, {number}, 'two', {id})"),
+                format!("insert into d.made (a) values ({number}), ({id})"),
+                (if number % 3 == 0 { "rollback" } else { "commit" }).to_owned(),
+            ],
+            2 => vec![format!("update d.t set s = concat('u', n), n = n + 1 where id = {id}")],
+            3 => vec![format!("insert into d.nokey values ({id}, 'x{number}')")],
+            4 => vec![format!("delete from d.nokey where a = {id} limit 1")],
+            _ => vec![format!(
+                "insert into d.t values ({id}, {number}, null, null) on duplicate key update n = n + {number}"
+            )],
+        };
+        for sql in statements {
+            match client.execute(&sql) {
+                Ok(()) => {}
+                Err(error) if error.number == 1213 || error.number == 1205 => break,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Writes to the source for a while, and lets `during` happen meanwhile.
+fn under_load<T>(source: &TestServer, cycle: u64, length: Duration, during: impl FnOnce() -> T) -> T {
+    let clients: Vec<(RawClient, RawClient)> =
+        (0..WRITERS).map(|_| (source.log_in(), source.log_in())).collect();
+    let done = std::thread::scope(|scope| {
+        let mut ids = Vec::new();
+        for (writer, (mut client, killer)) in (0..).zip(clients) {
+            let id = one(&mut client, "select connection_id()");
+            scope.spawn(move || {
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    write(client, writer, cycle * 7919 + writer * 104_729 + 1);
+                }));
+            });
+            ids.push((id, killer));
+        }
+        std::thread::sleep(length);
+        let done = during();
+        for (id, mut killer) in ids {
+            let _ = killer.execute(&format!("kill {id}"));
+        }
+        done
+    });
+    done
+}
+
+#[test]
+fn a_replica_has_the_same_rows_after_kills_of_it() {
+    let source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let mut replica = TestServer::start(REPLICA);
+    follow(&replica, &source);
+    for cycle in 0..4u64 {
+        let length = Duration::from_millis(200 + cycle * 150);
+        let directory = under_load(&source, cycle, length, || replica.kill_nine());
+        replica = TestServer::start_in(directory, REPLICA);
+        wait_until_equal(&source, &replica);
+        assert_same_tables(&source, &replica);
+    }
+    let count = one(&mut replica.log_in(), "select count(*) from d.t");
+    assert_ne!(count, "0", "there was something to do");
+    // What it has applied is in its own log under the same identifiers, so it is never applied here again.
+    let (mut from, mut to) = (source.log_in(), replica.log_in());
+    let [wanted, present] = [&mut from, &mut to].map(|client| one(client, "select @@global.gtid_executed"));
+    assert_eq!(wanted, present);
+}
+
+#[test]
+fn a_replica_has_the_same_rows_after_kills_of_its_source() {
+    let mut source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let replica = TestServer::start(REPLICA);
+    follow(&replica, &source);
+    for cycle in 0..4u64 {
+        let clients: Vec<RawClient> = (0..WRITERS).map(|_| source.log_in()).collect();
+        let directory = std::thread::scope(|scope| {
+            for (writer, client) in (0..).zip(clients) {
+                scope.spawn(move || {
+                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        write(client, writer, cycle * 31 + writer * 104_729 + 5);
+                    }));
+                });
+            }
+            std::thread::sleep(Duration::from_millis(200 + cycle * 150));
+            source.kill_nine()
+        });
+        source = TestServer::start_in(directory, SOURCE);
+        follow(&replica, &source);
+        wait_until_equal(&source, &replica);
+        assert_same_tables(&source, &replica);
+    }
+}
+
+#[test]
+fn equal_server_ids_are_refused_and_two_servers_follow_each_other() {
+    let one_server = TestServer::start(SOURCE);
+    let other = TestServer::start(REPLICA);
+    let same = TestServer::start(SOURCE);
+    follow(&same, &one_server);
+    let mut client = same.log_in();
+    let deadline = Instant::now() + PATIENCE;
+    let refused = loop {
+        let now = status(&mut client);
+        if now[34].as_deref() != Some("0") {
+            break now[35].clone().unwrap_or_default();
+        }
+        assert!(Instant::now() < deadline, "it is not refused: {now:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(refused.contains("equal MySQL server ids"), "{refused}");
+
+    make_tables(&one_server);
+    follow(&other, &one_server);
+    wait_until_equal(&one_server, &other);
+    follow(&one_server, &other);
+    for round in 0..5 {
+        one_server.log_in().execute(&format!("insert into d.nokey values ({round}, 'here')")).expect("a row");
+        other.log_in().execute(&format!("insert into d.nokey values ({round}, 'there')")).expect("a row");
+    }
+    wait_until_equal(&one_server, &other);
+    wait_until_equal(&other, &one_server);
+    assert_same_tables(&one_server, &other);
+    assert_eq!(rows(&other, "d.nokey").len(), 10, "nothing goes round");
+}
+
+#[test]
+fn conflicts_stop_the_applier_and_a_replica_that_only_reads_follows() {
+    let source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let replica = TestServer::start(REPLICA);
+    replica.log_in().execute("set global super_read_only = on").expect("a setting");
+    follow(&replica, &source);
+    source.log_in().execute("insert into d.t values (1, 1, 'a', 1), (2, 2, 'b', 2)").expect("rows");
+    wait_until_equal(&source, &replica);
+    let mut client = replica.log_in();
+    let refused = client.execute("delete from d.t").expect_err("it only reads");
+    assert_eq!(refused.number, 1290);
+    client.execute("set global super_read_only = off, global read_only = off").expect("a setting");
+    client.execute("set sql_log_bin = 0").expect("a setting");
+    client.execute("delete from d.t where id = 1").expect("one row less");
+    source.log_in().execute("update d.t set n = 5 where id = 1").expect("a row");
+    let deadline = Instant::now() + PATIENCE;
+    while status(&mut client)[36].as_deref() != Some("1032") {
+        assert!(Instant::now() < deadline, "the missing row is not noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    client.execute("set global replica_exec_mode = 'IDEMPOTENT'").expect("a setting");
+    client.execute("start replica").expect("a start");
+    wait_until_equal(&source, &replica);
+    assert_same_tables(&source, &replica);
+}

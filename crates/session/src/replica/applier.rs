@@ -1,0 +1,448 @@
+//! The events of a channel in turn: where a transaction begins, what it does, and its commit.
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use binlog::{BinlogError, Checksum, Event, Events, GtidEvent, Query, RawEvent, Rows, split_event};
+use datum::{ErrorCode, SqlError};
+use engine::{AccessMode, Isolation};
+use instance::replication::{AppliedTransaction, Channel, Failure, Part, Relayed};
+use instance::{Instance, LogLevel, ProcessEntry, unix_now_us};
+
+use super::created::created_with_rows;
+use super::prepared::is_inside_branch;
+use super::rows::{Conflicts, MappedTable, is_current};
+use super::settling::Settling;
+use super::{Applying, engine_failed};
+use crate::connection_info::{ClientCapabilities, ConnectionInfo};
+use crate::session::Session;
+use crate::statement::Shield;
+use crate::transaction_control::transaction_error;
+
+const ER_REPLICA_CORRUPT_EVENT: ErrorCode =
+    ErrorCode::new(1610, "HY000", "Corrupted replication event was detected: %s");
+const SYSTEM_USER: &str = "system user";
+
+/// An event that cannot be read.
+pub(super) fn event_error(error: &BinlogError) -> SqlError {
+    ER_REPLICA_CORRUPT_EVENT.with(&[&error.to_string()])
+}
+
+/// Where the applier stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Between transactions.
+    Outside,
+    /// Behind a transaction's identifier.
+    Headed,
+    /// Behind BEGIN.
+    Inside,
+    /// In a transaction that is here already.
+    Passing,
+    /// The same, behind its BEGIN.
+    PassingInside,
+}
+
+pub(super) struct Applier {
+    pub(super) session: Session,
+    pub(super) channel: Arc<Channel>,
+    pub(super) stage: Stage,
+    pub(super) tables: HashMap<u64, MappedTable>,
+    settling: Settling,
+    /// Of the transaction that is asked for again.
+    pub(super) retries: u64,
+    /// Tables of earlier statements, as they were mapped then.
+    known: Vec<MappedTable>,
+}
+
+/// Applies what the relay has until it is asked to stop.
+pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
+    let mut applier = Applier::new(instance.clone(), channel.clone());
+    channel.status.lock().applier_thread = Some(applier.session.connection.id.0);
+    let result = applier.run().await;
+    let settled = applier.settling.all().await.map_err(engine_failed);
+    {
+        let mut status = channel.status.lock();
+        status.applier_doing = "";
+        status.applier_thread = None;
+        status.applying = None;
+        if let Err(error) = result.and(settled) {
+            let at_us = unix_now_us();
+            let message = error.message.clone();
+            status.applier_failure = Failure { number: error.errno, message, at_us };
+            instance.log_at(
+                LogLevel::Error,
+                &format!("replica applier for channel '{}': {}", channel.name, error.message),
+            );
+        }
+    }
+    applier.session.close().await;
+    channel.ended(Part::Applier);
+}
+
+impl Applier {
+    fn new(instance: Arc<Instance>, channel: Arc<Channel>) -> Applier {
+        let connection = ConnectionInfo {
+            id: instance.next_connection_id(),
+            user: SYSTEM_USER.to_owned(),
+            host: String::new(),
+            account_user: String::new(),
+            account_host: String::new(),
+            peer: None,
+            attributes: Vec::new(),
+            capabilities: ClientCapabilities::default(),
+            collation_id: 0,
+            tls: None,
+        };
+        let mut session = Session::new(instance, connection);
+        session.privileges.set_unlimited();
+        session.process.update(|activity| activity.command = ProcessEntry::DAEMON);
+        session.applying = Some(Box::new(Applying::new(channel.clone(), channel.applied())));
+        Applier {
+            session,
+            channel,
+            stage: Stage::Outside,
+            tables: HashMap::new(),
+            settling: Settling::default(),
+            retries: 0,
+            known: Vec::new(),
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), SqlError> {
+        self.channel.relay.abandon();
+        while self.channel.is_wanted(Part::Applier) {
+            match self.channel.relay.take() {
+                Some(Relayed::Event(bytes)) => {
+                    let raw = split_event(&bytes, Checksum::None).map_err(|error| event_error(&error))?;
+                    if let Err(error) = Box::pin(self.event(&raw)).await {
+                        let told = self.told(&error, &raw);
+                        self.undo().await;
+                        self.retry(error, told)?;
+                    }
+                }
+                Some(Relayed::Restart) => {
+                    self.undo().await;
+                    self.applying().next = self.channel.applied();
+                }
+                None => self.wait().await?,
+            }
+        }
+        self.undo().await;
+        Ok(())
+    }
+
+    /// Until there are events; what is committed becomes durable meanwhile.
+    async fn wait(&mut self) -> Result<(), SqlError> {
+        let channel = self.channel.clone();
+        let news = channel.relay.news();
+        if !channel.relay.is_empty() || !channel.is_wanted(Part::Applier) {
+            return Ok(());
+        }
+        {
+            let mut status = channel.status.lock();
+            status.applier_doing = "Replica has read all relay log; waiting for more updates";
+            if self.stage == Stage::Outside {
+                status.event_second = 0;
+            }
+        }
+        let mut news = pin!(news);
+        let settling = &mut self.settling;
+        poll_fn(|context| {
+            if let Poll::Ready(Err(error)) = settling.poll(context) {
+                return Poll::Ready(Err(engine_failed(error)));
+            }
+            news.as_mut().poll(context).map(|_| Ok(()))
+        })
+        .await
+    }
+
+    pub(super) fn applying(&mut self) -> &mut Applying {
+        self.session.applying.as_mut().expect("the session of an applier")
+    }
+
+    /// Nothing is left of a transaction that has begun.
+    async fn undo(&mut self) {
+        // Nobody waits for it, and recovery would undo it as well.
+        let _ = self.session.transaction.rollback().await;
+        self.session.xa = None;
+        self.session.statement_passage = None;
+        self.tables.clear();
+        self.stage = Stage::Outside;
+        self.channel.status.lock().applying = None;
+    }
+
+    async fn event(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        let event = Event::decode(raw).map_err(|error| event_error(&error))?;
+        let is_passing = matches!(self.stage, Stage::Passing | Stage::PassingInside);
+        match event {
+            Event::Gtid(head) => return self.begin(head, raw).await,
+            Event::Rotate { position, file } => {
+                if self.stage == Stage::Outside {
+                    let next = &mut self.applying().next;
+                    (next.file, next.position) = (file, position);
+                }
+                return Ok(());
+            }
+            Event::TransactionPayload(inner) => {
+                for raw in Events::unpacked(&inner) {
+                    let raw = raw.map_err(|error| event_error(&error))?;
+                    Box::pin(self.event(&raw)).await?;
+                }
+            }
+            Event::TableMap(map) if !is_passing => self.map_table(map).await?,
+            Event::Rows(rows) if !is_passing => self.rows(&rows).await?,
+            Event::Xid(_) => self.commit(raw).await?,
+            Event::XaPrepare(event) => self.prepare(&event, raw).await?,
+            Event::Query(query) => self.statement(&query, raw).await?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn second(&self, raw: &RawEvent<'_>) {
+        self.channel.status.lock().event_second = raw.header.timestamp;
+    }
+
+    async fn begin(&mut self, head: GtidEvent, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        if self.stage != Stage::Outside {
+            self.undo().await;
+        }
+        self.second(raw);
+        self.delay(&head, raw).await?;
+        let is_known = head.gtid.is_some_and(|gtid| self.knows(gtid));
+        let server_id = raw.header.server_id;
+        let next = self.channel_next();
+        let mut applying = Applying::new(self.channel.clone(), next);
+        if let Some(gtid) = head.gtid {
+            applying.next.executed.add(gtid);
+        }
+        (applying.head, applying.server_id) = (head, server_id);
+        *self.applying() = applying;
+        self.stage = if is_known { Stage::Passing } else { Stage::Headed };
+        let mut status = self.channel.status.lock();
+        status.applier_doing = "Applying batch of row changes";
+        status.applying = Some(AppliedTransaction {
+            gtid: head.gtid,
+            original_commit_us: head.original_commit_us,
+            immediate_commit_us: head.immediate_commit_us,
+            begun_us: unix_now_us(),
+            ended_us: 0,
+        });
+        Ok(())
+    }
+
+    /// What is applied, with the place in the file where the applier stands.
+    fn channel_next(&mut self) -> instance::replication::Applied {
+        let (file, position) = {
+            let next = &self.applying().next;
+            (next.file.clone(), next.position)
+        };
+        let executed = self.channel.applied().executed;
+        instance::replication::Applied { file, position, executed, ..Default::default() }
+    }
+
+    fn knows(&self, gtid: binlog::Gtid) -> bool {
+        self.channel.applied().executed.contains(gtid)
+            || self.session.instance.binary_log().is_some_and(|log| log.has_executed(gtid))
+    }
+
+    /// SOURCE_DELAY: not before the moment of the commit and so much more.
+    async fn delay(&mut self, head: &GtidEvent, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        loop {
+            let delay = self.channel.settings.lock().delay;
+            if delay == 0 || !self.channel.is_wanted(Part::Applier) {
+                break;
+            }
+            let committed_us = match head.immediate_commit_us {
+                0 => u64::from(raw.header.timestamp) * 1_000_000,
+                us => us,
+            };
+            let due_us = committed_us + delay * 1_000_000;
+            let now_us = unix_now_us();
+            if now_us >= due_us {
+                break;
+            }
+            {
+                let mut status = self.channel.status.lock();
+                status.applier_doing = "Waiting until SOURCE_DELAY seconds after source executed event";
+                status.delayed_until = due_us / 1_000_000;
+            }
+            let channel = self.channel.clone();
+            let news = channel.relay.news();
+            let left = std::time::Duration::from_micros(due_us - now_us);
+            let mut sleep = self.session.instance.timer().sleep(left);
+            let mut news = pin!(news);
+            let settling = &mut self.settling;
+            poll_fn(|context| {
+                if let Poll::Ready(Err(error)) = settling.poll(context) {
+                    return Poll::Ready(Err(engine_failed(error)));
+                }
+                let is_over =
+                    sleep.as_mut().poll(context).is_ready() || news.as_mut().poll(context).is_ready();
+                if is_over { Poll::Ready(Ok(())) } else { Poll::Pending }
+            })
+            .await?;
+        }
+        self.channel.status.lock().delayed_until = 0;
+        Ok(())
+    }
+
+    pub(super) fn open(&mut self) {
+        let engine = self.session.instance.engine().clone();
+        let transaction = &mut self.session.transaction;
+        if transaction.current.is_none() {
+            transaction.begin(&engine, Isolation::ReadCommitted, AccessMode::ReadWrite, true);
+            transaction.touched = true;
+        }
+        self.stage = Stage::Inside;
+    }
+
+    async fn map_table(&mut self, map: binlog::TableMap) -> Result<(), SqlError> {
+        self.open();
+        let id = map.table_id;
+        if let Some(place) = self.known.iter().position(|known| known.columns.source == map) {
+            let known = self.known.swap_remove(place);
+            self.session.relock_table(&known).await?;
+            if is_current(&known, &self.session) {
+                self.tables.insert(id, known);
+                return Ok(());
+            }
+        }
+        let mapped = self.session.map_table(map).await?;
+        self.tables.insert(id, mapped);
+        Ok(())
+    }
+
+    async fn rows(&mut self, rows: &Rows) -> Result<(), SqlError> {
+        let conflicts = match self.session.instance.globals.by_name("replica_exec_mode").as_text() {
+            "IDEMPOTENT" => Conflicts::Overwrite,
+            _ => Conflicts::Stop,
+        };
+        // A row event of a table that is not mapped says nothing but the end of its statement.
+        if let Some(mapped) = self.tables.get(&rows.header.table_id) {
+            self.session.apply_rows(mapped, rows, conflicts).await?;
+        }
+        if rows.header.flags & binlog::rows_flag::STATEMENT_END != 0 {
+            self.known.extend(self.tables.drain().map(|(_, mapped)| mapped));
+            if self.known.len() > 256 {
+                self.known.clear();
+            }
+        }
+        Ok(())
+    }
+
+    async fn statement(&mut self, query: &Query, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        let is = |word: &str| query.sql.eq_ignore_ascii_case(word.as_bytes());
+        match self.stage {
+            Stage::Passing if is("BEGIN") || is_inside_branch(&query.sql) => {
+                self.stage = Stage::PassingInside;
+                return Ok(());
+            }
+            Stage::PassingInside if !is("COMMIT") && !is("ROLLBACK") => return Ok(()),
+            Stage::Passing | Stage::PassingInside => {
+                self.passed(raw);
+                return Ok(());
+            }
+            _ => {}
+        }
+        if is("ROLLBACK") {
+            // What it has done is not wanted, but it is dealt with.
+            let undone = self.session.transaction.rollback().await;
+            undone.map_err(transaction_error)?;
+            return self.commit(raw).await;
+        }
+        if is("BEGIN") {
+            self.session.obey_event(query, raw.header.timestamp);
+            self.open();
+            return Ok(());
+        }
+        if is("COMMIT") {
+            return self.commit(raw).await;
+        }
+        if let Some(created) = created_with_rows(&query.sql) {
+            return Box::pin(self.create_with_rows(query, created, raw)).await;
+        }
+        if is_inside_branch(&query.sql) {
+            return self.branch_statement(query, raw).await;
+        }
+        if self.stage == Stage::Inside {
+            return self.session.run_applied(query, raw.header.timestamp).await;
+        }
+        self.advance(raw);
+        match self.session.run_applied(query, raw.header.timestamp).await {
+            Err(error) if Self::was_decided(query, &error) => {}
+            result => result?,
+        }
+        if !self.applying().is_stored() {
+            // It had nothing to change.
+            self.open();
+            return self.commit(raw).await;
+        }
+        self.committed();
+        Ok(())
+    }
+
+    /// The place in the file moves behind the event.
+    pub(super) fn advance(&mut self, raw: &RawEvent<'_>) {
+        let low = raw.header.next_position;
+        if low > 0 {
+            let next = &mut self.applying().next;
+            // The event has the low half only.
+            let high = next.position & !u64::from(u32::MAX);
+            let moved = high | u64::from(low);
+            next.position = if moved < next.position { moved + (1 << 32) } else { moved };
+        }
+    }
+
+    /// The end of a transaction that is here already.
+    pub(super) fn passed(&mut self, raw: &RawEvent<'_>) {
+        self.advance(raw);
+        self.stage = Stage::Outside;
+        self.channel.status.lock().applying = None;
+    }
+
+    /// Stores in the open transaction how far the channel comes with it.
+    pub(super) async fn store(&mut self) -> Result<(), SqlError> {
+        let applying = self.session.applying.take().expect("the session of an applier");
+        let stored = match self.session.transaction.current.as_mut() {
+            Some(transaction) => applying.store(transaction).await,
+            None => Ok(()),
+        };
+        self.session.applying = Some(applying);
+        stored
+    }
+
+    pub(super) async fn commit(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        if matches!(self.stage, Stage::Passing | Stage::PassingInside) {
+            self.passed(raw);
+            return Ok(());
+        }
+        self.open();
+        self.advance(raw);
+        self.store().await?;
+        let session = &mut self.session;
+        let passage = session.pass_to_commit().await?;
+        let shield = Shield::default();
+        shield.raise();
+        let commit = session.transaction.commit_behind().await.map_err(transaction_error)?;
+        drop(passage);
+        session.statement_passage = None;
+        self.settling.add(commit).await.map_err(engine_failed)?;
+        self.applying().stored();
+        self.committed();
+        Ok(())
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.retries = 0;
+        self.stage = Stage::Outside;
+        self.tables.clear();
+        let mut status = self.channel.status.lock();
+        if let Some(applied) = status.applying.take() {
+            status.last_applied = AppliedTransaction { ended_us: unix_now_us(), ..applied };
+        }
+    }
+}

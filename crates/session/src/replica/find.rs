@@ -1,0 +1,120 @@
+//! Finds the row that an image before says: by the primary or a unique key, by another index, else among all rows.
+//!
+//! Invariant: the row is locked when it is answered; rows that were only looked at are not kept locked.
+use datum::{SqlError, TypeKind, Value};
+use engine::{Direction, EntryBatch, KeyRange, LockMode, ReadMode, Transaction, TreeId, WaitPolicy};
+use schema::{IndexDef, TableDef};
+use table::{ReadyTable, damaged, table_error};
+
+/// A row with its key.
+pub type Found = (Vec<u8>, Vec<Value>);
+
+/// Rows read in one step.
+const STEP_ROWS: usize = 64;
+
+fn has_all(index: &IndexDef, image: &[Option<Value>], takes_null: bool) -> bool {
+    index.parts.iter().all(|part| {
+        part.prefix_length.is_none()
+            && image[part.column].as_ref().is_some_and(|value| takes_null || !value.is_null())
+    })
+}
+
+fn is_same(table: &TableDef, row: &[Value], image: &[Option<Value>]) -> bool {
+    let trimmed = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    image.iter().enumerate().all(|(place, wanted)| match (wanted, &row[place]) {
+        (None, _) => true,
+        (Some(Value::Bytes(wanted)), Value::Bytes(present))
+            if table.columns[place].column_type.kind == TypeKind::Char =>
+        {
+            wanted[..trimmed(wanted)] == present[..trimmed(present)]
+        }
+        (Some(wanted), present) => wanted == present,
+    })
+}
+
+/// The row of the image.
+pub async fn find_row(
+    table: &ReadyTable,
+    transaction: &mut Transaction,
+    image: &[Option<Value>],
+    wait: WaitPolicy,
+) -> Result<Option<Found>, SqlError> {
+    let (definition, layout) = (table.definition(), table.layout());
+    let mode = ReadMode::Locking(LockMode::Exclusive, wait);
+    let clustered = definition.clustering_index().filter(|index| has_all(index, image, false));
+    if clustered.is_some() {
+        let mut key = Vec::with_capacity(32);
+        for part in &layout.clustered {
+            part.write(image[part.column].as_ref().unwrap_or(&Value::Null), &mut key)?;
+        }
+        let row = table.read_row_at(transaction, &key, mode).await?;
+        return Ok(row.map(|row| (key, row)));
+    }
+    let unique =
+        definition.indexes.iter().position(|index| index.is_unique() && has_all(index, image, false));
+    let any = || definition.indexes.iter().position(|index| has_all(index, image, true));
+    match unique.or_else(any) {
+        Some(index) => find_by_index(table, transaction, index, image, mode).await,
+        None => find_in(table, transaction, (layout.tree, KeyRange::all()), None, image, mode).await,
+    }
+}
+
+async fn find_by_index(
+    table: &ReadyTable,
+    transaction: &mut Transaction,
+    index: usize,
+    image: &[Option<Value>],
+    mode: ReadMode,
+) -> Result<Option<Found>, SqlError> {
+    let layout = &table.layout().indexes[index];
+    let values: Vec<&Value> =
+        layout.parts.iter().map(|part| image[part.column].as_ref().unwrap_or(&Value::Null)).collect();
+    let range = KeyRange::prefix(&layout.prefix(&values)?);
+    find_in(table, transaction, (layout.tree, range), Some(index), image, mode).await
+}
+
+/// The first row of a range of the table's own tree, or of an index, that is as the image says.
+async fn find_in(
+    table: &ReadyTable,
+    transaction: &mut Transaction,
+    (tree, range): (TreeId, KeyRange),
+    index: Option<usize>,
+    image: &[Option<Value>],
+    mode: ReadMode,
+) -> Result<Option<Found>, SqlError> {
+    let definition = table.definition();
+    let failed = |error| table_error(definition, error);
+    let mut cursor = transaction.scan(tree, range, Direction::Forward, mode);
+    cursor.leave_gaps_open();
+    let mut batch = EntryBatch::default();
+    loop {
+        batch.clear();
+        let mark = transaction.lock_mark();
+        let more = cursor.next_batch(transaction, STEP_ROWS, &mut batch).await.map_err(failed)?;
+        let mut found = None;
+        for (key, value) in batch.iter() {
+            let row_key = match index {
+                Some(_) => {
+                    let start =
+                        table.layout().suffix_start(key, value).map_err(|_| damaged(&definition.name))?;
+                    &key[start..]
+                }
+                None => key,
+            };
+            if found.is_none()
+                && let Some(row) = table.read_row_at(transaction, row_key, mode).await?
+                && is_same(definition, &row, image)
+            {
+                found = Some((row_key.to_vec(), row));
+                continue;
+            }
+            transaction.unlock_unmatched(tree, key, mark);
+            if index.is_some() {
+                transaction.unlock_unmatched(table.layout().tree, row_key, mark);
+            }
+        }
+        if found.is_some() || !more {
+            return Ok(found);
+        }
+    }
+}
