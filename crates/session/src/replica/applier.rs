@@ -1,9 +1,6 @@
 //! The events of a channel in turn: where a transaction begins, what it does, and its commit.
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use binlog::{BinlogError, Checksum, Event, Events, GtidEvent, Query, RawEvent, Rows, split_event};
 use datum::{ErrorCode, SqlError};
@@ -50,7 +47,7 @@ pub(super) struct Applier {
     pub(super) channel: Arc<Channel>,
     pub(super) stage: Stage,
     pub(super) tables: HashMap<u64, MappedTable>,
-    settling: Settling,
+    pub(super) settling: Settling,
     /// Of the transaction that is asked for again.
     pub(super) retries: u64,
     /// Tables of earlier statements, as they were mapped then.
@@ -132,31 +129,6 @@ impl Applier {
         }
         self.undo().await;
         Ok(())
-    }
-
-    /// Until there are events; what is committed becomes durable meanwhile.
-    async fn wait(&mut self) -> Result<(), SqlError> {
-        let channel = self.channel.clone();
-        let news = channel.relay.news();
-        if !channel.relay.is_empty() || !channel.is_wanted(Part::Applier) {
-            return Ok(());
-        }
-        {
-            let mut status = channel.status.lock();
-            status.applier_doing = "Replica has read all relay log; waiting for more updates";
-            if self.stage == Stage::Outside {
-                status.event_second = 0;
-            }
-        }
-        let mut news = pin!(news);
-        let settling = &mut self.settling;
-        poll_fn(|context| {
-            if let Poll::Ready(Err(error)) = settling.poll(context) {
-                return Poll::Ready(Err(engine_failed(error)));
-            }
-            news.as_mut().poll(context).map(|_| Ok(()))
-        })
-        .await
     }
 
     pub(super) fn applying(&mut self) -> &mut Applying {
@@ -247,47 +219,6 @@ impl Applier {
     fn knows(&self, gtid: binlog::Gtid) -> bool {
         self.channel.applied().executed.contains(gtid)
             || self.session.instance.binary_log().is_some_and(|log| log.has_executed(gtid))
-    }
-
-    /// SOURCE_DELAY: not before the moment of the commit and so much more.
-    async fn delay(&mut self, head: &GtidEvent, raw: &RawEvent<'_>) -> Result<(), SqlError> {
-        loop {
-            let delay = self.channel.settings.lock().delay;
-            if delay == 0 || !self.channel.is_wanted(Part::Applier) {
-                break;
-            }
-            let committed_us = match head.immediate_commit_us {
-                0 => u64::from(raw.header.timestamp) * 1_000_000,
-                us => us,
-            };
-            let due_us = committed_us + delay * 1_000_000;
-            let now_us = unix_now_us();
-            if now_us >= due_us {
-                break;
-            }
-            {
-                let mut status = self.channel.status.lock();
-                status.applier_doing = "Waiting until SOURCE_DELAY seconds after source executed event";
-                status.delayed_until = due_us / 1_000_000;
-            }
-            let channel = self.channel.clone();
-            let news = channel.relay.news();
-            let left = std::time::Duration::from_micros(due_us - now_us);
-            let mut sleep = self.session.instance.timer().sleep(left);
-            let mut news = pin!(news);
-            let settling = &mut self.settling;
-            poll_fn(|context| {
-                if let Poll::Ready(Err(error)) = settling.poll(context) {
-                    return Poll::Ready(Err(engine_failed(error)));
-                }
-                let is_over =
-                    sleep.as_mut().poll(context).is_ready() || news.as_mut().poll(context).is_ready();
-                if is_over { Poll::Ready(Ok(())) } else { Poll::Pending }
-            })
-            .await?;
-        }
-        self.channel.status.lock().delayed_until = 0;
-        Ok(())
     }
 
     pub(super) fn open(&mut self) {

@@ -4,8 +4,9 @@
 //! next transaction begins (decision 0054). After an error nothing of the transaction is left and the applier has ended. The
 //! program gives it a task.
 //!
-//! `applier` goes through the events, `columns` fits rows to the table, `rows` changes it, `find` looks a row up, `created` makes tables whose rows follow, `prepared` has XA transactions, `failure` says what went wrong, `statement` runs
-//! what comes as text, `settling` waits for commits.
+//! `applier` goes through the events, `waiting` waits for them, `columns` fits rows to the table, `rows` changes it, `find` looks
+//! a row up, `created` makes tables whose rows follow, `prepared` has XA transactions, `failure` says what went wrong, `statement`
+//! runs what comes as text, `settling` waits for commits.
 mod applier;
 mod columns;
 mod created;
@@ -15,6 +16,7 @@ mod prepared;
 mod rows;
 mod settling;
 mod statement;
+mod waiting;
 
 pub use applier::apply_channel;
 
