@@ -9,6 +9,9 @@ use support::{RawClient, TestServer};
 
 const SOURCE: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=1"];
 const REPLICA: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=2"];
+/// Without identifiers, and without a log of its own.
+const PLAIN_SOURCE: &[&str] = &["--log-bin", "--server-id=1"];
+const PLAIN_REPLICA: &[&str] = &["--server-id=2"];
 const WRITERS: u64 = 3;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -117,7 +120,7 @@ fn write(mut client: RawClient, writer: u64, seed: u64) {
 fn under_load<T>(source: &TestServer, cycle: u64, length: Duration, during: impl FnOnce() -> T) -> T {
     let clients: Vec<(RawClient, RawClient)> =
         (0..WRITERS).map(|_| (source.log_in(), source.log_in())).collect();
-    let done = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let mut ids = Vec::new();
         for (writer, (mut client, killer)) in (0..).zip(clients) {
             let id = one(&mut client, "select connection_id()");
@@ -134,8 +137,7 @@ fn under_load<T>(source: &TestServer, cycle: u64, length: Duration, during: impl
             let _ = killer.execute(&format!("kill {id}"));
         }
         done
-    });
-    done
+    })
 }
 
 #[test]
@@ -157,6 +159,47 @@ fn a_replica_has_the_same_rows_after_kills_of_it() {
     let (mut from, mut to) = (source.log_in(), replica.log_in());
     let [wanted, present] = [&mut from, &mut to].map(|client| one(client, "select @@global.gtid_executed"));
     assert_eq!(wanted, present);
+}
+
+/// Until the replica is where the source's log ends.
+fn wait_until_position(source: &TestServer, replica: &TestServer) {
+    let wanted = source.log_in().query("show binary log status").expect("a row").remove(0);
+    let mut client = replica.log_in();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let now = status(&mut client);
+        if now[9] == wanted[0] && now[21] == wanted[1] {
+            return;
+        }
+        assert_eq!(now[36].as_deref(), Some("0"), "the applier has stopped: {:?}", now[37]);
+        assert!(Instant::now() < deadline, "the replica does not follow to {wanted:?}: {now:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_position_alone_says_what_is_applied_after_kills() {
+    let source = TestServer::start(PLAIN_SOURCE);
+    let mut replica = TestServer::start(PLAIN_REPLICA);
+    let change = format!(
+        "change replication source to source_host = '127.0.0.1', source_port = {}, source_user = 'root', \
+         source_connect_retry = 1",
+        source.port
+    );
+    let mut client = replica.log_in();
+    client.execute(&change).expect("a source");
+    client.execute("start replica").expect("a start");
+    make_tables(&source);
+    for cycle in 0..4u64 {
+        let length = Duration::from_millis(200 + cycle * 150);
+        let directory = under_load(&source, cycle + 17, length, || replica.kill_nine());
+        replica = TestServer::start_in(directory, PLAIN_REPLICA);
+        wait_until_position(&source, &replica);
+        assert_same_tables(&source, &replica);
+    }
+    // Rows that are applied twice would stay here.
+    let count = one(&mut replica.log_in(), "select count(*) from d.nokey");
+    assert_ne!(count, "0", "there was something to do");
 }
 
 #[test]
