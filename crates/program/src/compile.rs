@@ -89,6 +89,7 @@ impl<'a> Maker<'a> {
             parameters: create.parameters.iter().map(|parameter: &Parameter<'_>| parameter.mode).collect(),
             slots,
             returns,
+            barred_inside: body.barred_inside,
             row_columns: body.row_columns.iter().map(row_slot).collect(),
             pieces: Vec::new(),
             names: Vec::new(),

@@ -5,7 +5,8 @@
 use datum::ColumnType;
 use parser::ProgramNames;
 use parser::ast::{
-    CodeKind, ConditionValue, HandledCondition, ParameterMode, RoutineKind, RowColumn, Scope, Span,
+    BarredInside, CodeKind, ConditionValue, HandledCondition, ParameterMode, RoutineKind, RowColumn, Scope,
+    Span,
 };
 
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct Program {
     pub parameters: Vec<ParameterMode>,
     pub slots: Vec<Slot>,
     pub returns: Option<ColumnType>,
+    /// Why no function or trigger may call it.
+    pub barred_inside: Option<BarredInside>,
     pub row_columns: Vec<RowSlot>,
     pub pieces: Vec<PiecePlace>,
     pub names: Vec<PieceNames>,

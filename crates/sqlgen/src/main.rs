@@ -4,12 +4,16 @@
 //! sqlgen REFERENCE TESTED FIRST COUNT     run COUNT seeds from FIRST on, 100 queries each; addresses are HOST:PORT
 //! sqlgen check SERVER FIRST COUNT         ask one server whether it agrees with itself, 100 conditions a seed
 //! sqlgen scripts SERVER FOLDER [PART]     play the SQL scripts of a folder on a server and tell what it answers otherwise
+//! sqlgen programs REFERENCE TESTED FIRST COUNT   run COUNT seeds of stored programs, six a seed
+//! sqlgen program SEED                     print the script of a seed of programs, as the session's tests have it
 //! sqlgen show SEED                        print the statements that make a seed's table
 //! ```
 use std::path::Path;
 use std::process::ExitCode;
 
-use sqlgen::{Random, Table, check_seed, classify, compare_seed, connect, play_scripts};
+use sqlgen::{
+    CLEAN, Random, Script, Table, check_seed, classify, compare_programs, compare_seed, connect, play_scripts,
+};
 
 /// Seeds that are run beside each other.
 const WORKERS: usize = 2;
@@ -19,11 +23,13 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["show", seed] => show(seed),
+        ["program", seed] => program(seed),
+        ["programs", reference, tested, first, count] => programs(reference, tested, first, count),
         ["scripts", at, folder] => scripts(at, folder, ""),
         ["scripts", at, folder, part] => scripts(at, folder, part),
         ["check", at, first, count] => check(at, first, count),
         [reference, tested, first, count] => compare(reference, tested, first, count),
-        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | check SERVER FIRST COUNT | show SEED | scripts SERVER FOLDER [PART]"
+        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | check SERVER FIRST COUNT | programs REFERENCE TESTED FIRST COUNT | program SEED | show SEED | scripts SERVER FOLDER [PART]"
             .to_owned()),
     };
     match result {
@@ -96,6 +102,34 @@ fn compare(reference: &str, tested: &str, first: &str, count: &str) -> Result<us
     }
     println!("{count} seeds, {found} differences in {} classes", classes.len());
     Ok(found)
+}
+
+/// As a script without answers, which the session's tests add.
+fn program(seed: &str) -> Result<usize, String> {
+    let script = Script::new(&mut Random::new(number(seed)?)).all();
+    println!("# seed {seed}\n");
+    for statement in script.iter().map(String::as_str).chain(CLEAN.iter().copied()) {
+        println!("{statement}\n----\n");
+    }
+    Ok(0)
+}
+
+/// Gives the number of seeds that differ, the smallest of each class first.
+fn programs(reference: &str, tested: &str, first: &str, count: &str) -> Result<usize, String> {
+    let begin = |worker| Ok((connect(reference, worker)?, connect(tested, worker)?));
+    let mut found = on_workers(first, count, begin, |(reference, tested), seed| {
+        compare_programs(seed, reference, tested).into_iter().collect()
+    })?;
+    found.sort_by_key(|difference| (difference.class(), difference.statements.concat().len()));
+    for class in found.chunk_by(|one, other| one.class() == other.class()) {
+        let Some(smallest) = class.first() else { continue };
+        println!("{} x {}", class.len(), smallest.class());
+        println!("seed {}: {}", smallest.seed, smallest.statements.join(";\n"));
+        println!("  reference {}", smallest.reference);
+        println!("  tested    {}", smallest.tested);
+    }
+    println!("{count} seeds, {} differences", found.len());
+    Ok(found.len())
 }
 
 /// Gives the number of contradictions.

@@ -116,7 +116,7 @@ fn clean(at: &str) -> Result<(), String> {
 }
 
 /// The answer as scripts have it: names and rows, or what OK and ERR say.
-fn answer(connection: &mut Conn, statement: &str) -> String {
+pub(crate) fn answer(connection: &mut Conn, statement: &str) -> String {
     let mut text = String::new();
     // Warnings about rows are known when all are read.
     let mut has_rows = false;

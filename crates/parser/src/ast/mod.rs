@@ -68,10 +68,10 @@ pub use partition::{
     PartitionDefinition, PartitionMethod, PartitionValues, Partitioning, SubPartitionDefinition,
 };
 pub use program::{
-    AlterEvent, AlterRoutine, Body, Branch, Characteristics, Code, CodeKind, ConditionValue, CreateProgram,
-    Cursor, DataAccess, EventHead, EventStatus, HandledCondition, HandlerDeclaration, LabelId, Parameter,
-    ParameterMode, ProgramStatement, Returns, RowColumn, Schedule, Scope, TriggerEvent, TriggerHead,
-    TriggerOrder, Variable,
+    AlterEvent, AlterRoutine, BarredInside, Body, Branch, Characteristics, Code, CodeKind, ConditionValue,
+    CreateProgram, Cursor, DataAccess, EventHead, EventStatus, HandledCondition, HandlerDeclaration, LabelId,
+    Parameter, ParameterMode, ProgramStatement, Returns, RowColumn, Schedule, Scope, TriggerEvent,
+    TriggerHead, TriggerOrder, Variable,
 };
 pub use query::{
     CommonTable, GroupBy, Into, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select,

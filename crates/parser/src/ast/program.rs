@@ -135,6 +135,19 @@ pub struct Body<'a> {
     pub label_count: u32,
     /// OLD and NEW columns of a trigger's row that the body names.
     pub row_columns: &'a [RowColumn<'a>],
+    /// Why a function or trigger may not call it.
+    pub barred_inside: Option<BarredInside>,
+}
+
+/// What nothing inside of a statement may do. Of several in one procedure the first is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BarredInside {
+    DynamicSql,
+    ResultSet,
+    Autocommit,
+    Commit,
+    Reset,
+    Flush,
 }
 
 #[derive(Debug, Clone, Copy)]

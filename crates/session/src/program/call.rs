@@ -10,6 +10,7 @@ use instance::SharedProgram;
 use parser::ast::{Expr, ExprKind, ObjectName, ParameterMode};
 use schema::ProgramKind;
 
+use super::context::BusyStatement;
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -43,6 +44,7 @@ impl Session {
         let live = self.instance.catalog().program(ProgramKind::Procedure, &database, &name);
         let live = live.ok_or_else(|| error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]))?;
         let shared = self.shared_program(&live)?;
+        self.permit_call(&shared.program)?;
         let expected = shared.program.parameters.len();
         if arguments.len() != expected {
             let found = arguments.len();
@@ -69,6 +71,10 @@ impl Session {
         shield: &Shield,
     ) -> Result<(), SqlError> {
         let modes = run.shared.program.parameters.clone();
+        // Functions among the arguments compute what is assigned.
+        let busy = self.programs.busy.len();
+        let is_strict = self.settings.sql_mode.is_strict();
+        self.programs.busy.push(BusyStatement { tables: Vec::new(), is_strict });
         for (slot, (argument, mode)) in arguments.iter().zip(modes).enumerate() {
             if mode == ParameterMode::Out {
                 continue;
@@ -76,6 +82,7 @@ impl Session {
             let (value, from) = self.evaluate_one(argument, request, shield).await?;
             self.assign(run, slot, value, &from)?;
         }
+        self.programs.busy.truncate(busy);
         Ok(())
     }
 

@@ -27,8 +27,15 @@ pub(crate) struct ProgramStack {
     pub assigned: Vec<(usize, Value, ColumnType)>,
     /// The conditions that running handlers have been called for, the innermost last.
     pub handled: Vec<Area>,
-    /// The tables of statements that wait for a function or trigger.
-    pub busy: Vec<Vec<TableId>>,
+    /// The statements that wait for a function or trigger.
+    pub busy: Vec<BusyStatement>,
+}
+
+/// A statement that calls programs.
+pub(crate) struct BusyStatement {
+    pub tables: Vec<TableId>,
+    /// Values that do not fit end it, also in conditions of the programs that it calls.
+    pub is_strict: bool,
 }
 
 struct Context {
@@ -72,6 +79,11 @@ impl ProgramStack {
     /// The rights are those of a definer who is not the client.
     pub fn are_definers(&self) -> bool {
         self.contexts.iter().any(|context| context.is_definers)
+    }
+
+    /// A statement around what runs keeps its values.
+    pub fn is_inside_strict(&self) -> bool {
+        self.busy.last().is_some_and(|statement| statement.is_strict)
     }
 
     /// How many calls of the program have not ended.

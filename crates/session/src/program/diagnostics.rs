@@ -20,6 +20,7 @@ impl Session {
         match self.read_diagnostics(statement, request, shield).await {
             Err(error) if error.is(&ER_DA_INVALID_CONDITION_NUMBER) => {
                 self.shared.diagnostics.lock().add_error(&error);
+                self.shared.row_count.store(-1, Relaxed);
                 Ok(Done::ok())
             }
             result => result,

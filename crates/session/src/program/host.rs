@@ -14,6 +14,7 @@ use planner::StoredFunction;
 use schema::{LocalFuture, ProgramKind, TableId};
 use table::ReadyTable;
 
+use super::context::BusyStatement;
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
@@ -197,19 +198,19 @@ impl Session {
         columns
     }
 
-    /// Notes the tables of a statement that may call programs while it runs.
-    pub(crate) fn occupy_tables(&mut self, plan: &Plan) -> bool {
-        let calls = !plan.functions.is_empty() || !plan.triggers.is_empty();
-        if calls {
-            self.programs.busy.push(plan.tables.iter().map(|used| used.id).collect());
+    /// Notes a statement that may call programs while it runs. `is_strict`: what it computes is kept.
+    pub(crate) fn occupy_tables(&mut self, plan: &Plan, is_strict: bool) {
+        if !plan.functions.is_empty() || !plan.triggers.is_empty() {
+            let outer = self.programs.is_inside_strict() && !plan.ignores_errors();
+            let tables = plan.tables.iter().map(|used| used.id).collect();
+            self.programs.busy.push(BusyStatement { tables, is_strict: is_strict || outer });
         }
-        calls
     }
 
     /// Error 1442 for a change of a table that the statement around the program uses.
     pub(crate) fn check_not_busy(&self, plan: &Plan) -> Result<(), SqlError> {
         for used in plan.tables.iter().filter(|used| used.usage > TableUsage::ReadForUpdate) {
-            if self.programs.busy.iter().any(|tables| tables.contains(&used.id)) {
+            if self.programs.busy.iter().any(|statement| statement.tables.contains(&used.id)) {
                 return Err(error_code::ER_CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG.with(&[&used.table.name]));
             }
         }

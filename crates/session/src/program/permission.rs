@@ -1,11 +1,11 @@
-//! What programs may be created, changed and called, and what may stand inside of them.
+//! What programs may be created, changed and called, also inside of a statement.
 use auth::{Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
-use parser::ast::{CreateProgram, Into, StatementKind};
+use parser::ast::CreateProgram;
+use program::Program;
 use schema::ProgramKind;
 
 use crate::session::Session;
-use crate::statement::commits_implicitly;
 
 impl Session {
     pub(super) fn require_create_program(
@@ -68,46 +68,12 @@ impl Session {
         (self.make_viewer().program_sight)(definition)
     }
 
-    /// What a program inside of a statement may not do, when it is met in a procedure that one calls.
-    pub(super) fn permit_inside(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
-        if !self.programs.is_inside_statement() {
-            return Ok(());
-        }
-        let returns_rows = match kind {
-            StatementKind::Query(query) => !matches!(query.into, Some(Into::Variables(_))),
-            StatementKind::Show(_) | StatementKind::Explain(_) | StatementKind::MaintainTable(_) => true,
-            _ => false,
-        };
-        if returns_rows {
-            return Err(error_code::ER_SP_NO_RETSET.with(&[&self.programs.inside_what()]));
-        }
-        if let StatementKind::Set(set) = kind
-            && set.sets("autocommit")
-        {
-            return Err(ER_SP_CANT_SET_AUTOCOMMIT.plain());
-        }
-        let is_dynamic = matches!(
-            kind,
-            StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_)
-        );
-        if is_dynamic {
-            return Err(error_code::ER_STMT_NOT_ALLOWED_IN_SF_OR_TRG.with(&[&"Dynamic SQL"]));
-        }
-        let commits = commits_implicitly(kind)
-            || matches!(
-                kind,
-                StatementKind::Commit(_)
-                    | StatementKind::Rollback(_)
-                    | StatementKind::Begin
-                    | StatementKind::StartTransaction(_)
-                    | StatementKind::Xa(_)
-            );
-        if commits {
-            return Err(error_code::ER_COMMIT_NOT_ALLOWED_IN_SF_OR_TRG.plain());
-        }
-        Ok(())
+    /// Whether what runs inside of a statement may call the procedure.
+    pub(super) fn permit_call(&self, program: &Program) -> Result<(), SqlError> {
+        let barred = program.barred_inside.filter(|_| self.programs.is_inside_statement());
+        let Some(barred) = barred else { return Ok(()) };
+        let (errno, message) = barred.refusal(self.programs.inside_what());
+        let sqlstate = if matches!(errno, 1336 | 1415) { b"0A000" } else { b"HY000" };
+        Err(SqlError { errno, sqlstate: *sqlstate, message })
     }
 }
-
-const ER_SP_CANT_SET_AUTOCOMMIT: datum::ErrorCode =
-    datum::ErrorCode::new(1445, "HY000", "Not allowed to set autocommit from a stored function or trigger");

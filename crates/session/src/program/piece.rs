@@ -38,7 +38,8 @@ impl Session {
         let depth = self.begin_inner();
         let result = self.run_statement_piece(run, piece, shield, sink).await;
         let done = self.end_inner(depth, result, shield).await?;
-        if !self.reads_conditions {
+        // GET DIAGNOSTICS tells the count and leaves it.
+        if !self.reads_conditions || !matches!(done, Done::Ok(_)) {
             self.note_counts(&done);
         }
         if let Done::Made(rows) = &done {
@@ -130,7 +131,6 @@ impl Session {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"an expression in the place of a statement"]));
         };
         self.start_inner(keeps_conditions(&statement.kind));
-        self.permit_inside(&statement.kind)?;
         let parameters = values_of(run, &used);
         let types: Vec<ColumnType> = used.iter().map(|slot| run.types[*slot].clone()).collect();
         let text = run.shared.program.piece_text(piece);
@@ -193,9 +193,6 @@ impl Session {
         let mut parameters = values_of(run, &plan.used);
         if !plan.targets.is_empty() {
             return self.run_into(plan, parameters, shield).await;
-        }
-        if self.programs.is_inside_statement() && !plan.prepared.plan.is_change() {
-            return Err(error_code::ER_SP_NO_RETSET.with(&[&self.programs.inside_what()]));
         }
         pin!(self.run_plan(&plan.prepared, &mut parameters, shield, sink)).await
     }
@@ -342,7 +339,9 @@ impl Session {
             Some(plan) => plan,
             None => self.plan_piece(run, piece, test)?,
         };
-        let is_strict = test.is_none() && self.settings.sql_mode.is_strict();
+        // The value is assigned, or the statement around the program keeps its values.
+        let is_kept = test.is_none() || self.programs.is_inside_strict();
+        let is_strict = is_kept && self.settings.sql_mode.is_strict();
         let parameters = values_of(run, &plan.used);
         if let Some(value) = self.value_at_hand(&plan.prepared.plan, parameters, is_strict) {
             return value;

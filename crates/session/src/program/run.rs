@@ -150,6 +150,10 @@ impl Session {
         if let Instruction::Assign { .. }
         | Instruction::Clear(_)
         | Instruction::JumpUnless { .. }
+        | Instruction::Open(_)
+        | Instruction::Fetch { .. }
+        | Instruction::Close(_)
+        | Instruction::CaseNotFound
         | Instruction::Return(_) = &shared.program.instructions[at]
         {
             self.start_inner(false);

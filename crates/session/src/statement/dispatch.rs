@@ -207,7 +207,7 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 
 /// Statements that end the open transaction before they begin (MySQL manual, "Statements That Cause an Implicit
 /// Commit").
-pub(crate) fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
+pub(super) fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
     match kind {
         StatementKind::LockTables(_) | StatementKind::Flush(_) | StatementKind::ResetBinaryLogs(_) => true,
         StatementKind::CreateTable(statement) => !statement.temporary,

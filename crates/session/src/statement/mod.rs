@@ -66,7 +66,6 @@ mod xa;
 pub(crate) use binary_log::{BeginEvent, log_error};
 pub(crate) use catalog_view::{Named, written_type};
 pub use cursor::CursorKind;
-pub(crate) use dispatch::commits_implicitly;
 pub(crate) use fill::FilledTable;
 pub(crate) use global_lock::GlobalReadLock;
 pub use guard::Shield;

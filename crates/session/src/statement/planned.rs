@@ -340,7 +340,7 @@ impl Session {
             self.check_not_busy(plan)?;
         }
         let busy = self.programs.busy.len();
-        self.occupy_tables(plan);
+        self.occupy_tables(plan, is_strict);
         let (instance, process) = (self.instance.clone(), self.process.clone());
         // The statement around a program has its own, which must not be asked for this one's warnings.
         let strict = match is_inside_program {

@@ -41,6 +41,7 @@ impl<'a> Parser<'a> {
                 cursors: &[],
                 label_count: 0,
                 row_columns: &[],
+                barred_inside: None,
             },
         };
         match kind {

@@ -1,7 +1,9 @@
 //! What the names in a program's body mean while it is read.
 //!
 //! Invariant: slots are given out in the order of the text and never twice, so a body that is read again has the same.
-use crate::ast::{ConditionValue, Cursor, LabelId, RoutineKind, RowColumn, Scope, TriggerEvent, Variable};
+use crate::ast::{
+    BarredInside, ConditionValue, Cursor, LabelId, RoutineKind, RowColumn, Scope, TriggerEvent, Variable,
+};
 use bumpalo::Bump;
 
 pub struct ProgramNames<'a> {
@@ -19,6 +21,8 @@ pub struct ProgramNames<'a> {
     pub row_columns: Vec<RowColumn<'a>>,
     /// The slots that the piece of SQL at hand reads, by the index of its parameter.
     pub used: Vec<u32>,
+    /// What a procedure does that nothing inside of a statement may do.
+    pub barred_inside: Option<BarredInside>,
     /// A RETURN has been read.
     pub has_return: bool,
     /// The piece of SQL at hand stands alone: what it declares is known from before.
@@ -40,6 +44,7 @@ impl<'a> ProgramNames<'a> {
             cursors: Vec::new(),
             row_columns: Vec::new(),
             used: Vec::new(),
+            barred_inside: None,
             has_return: false,
             is_piece: false,
             scope: None,

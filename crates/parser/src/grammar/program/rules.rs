@@ -1,5 +1,7 @@
 //! What may stand in which program: the rules that MySQL's parser checks.
-use crate::ast::{Diagnostics, Query, RoutineKind, Show, Statement, StatementKind, TriggerEvent};
+use crate::ast::{
+    BarredInside, Diagnostics, Query, RoutineKind, Show, Statement, StatementKind, TriggerEvent,
+};
 use crate::grammar::core::{Parser, Result};
 
 impl<'a> Parser<'a> {
@@ -64,38 +66,54 @@ impl<'a> Parser<'a> {
         if let Some(what) = banned {
             return Err(self.program_error(1314, refused(what)));
         }
-        if !self.names().is_inside_statement() {
+        let Some(barred) = barred_inside(kind) else { return Ok(()) };
+        let names = self.names();
+        if !names.is_inside_statement() {
+            // A function or trigger that calls it is told.
+            names.barred_inside = Some(names.barred_inside.map_or(barred, |known| known.min(barred)));
             return Ok(());
         }
-        if let Set(set) = kind
-            && set.sets("autocommit")
-        {
-            let message = "Not allowed to set autocommit from a stored function or trigger".to_owned();
-            return Err(self.program_error(1445, message));
+        let (errno, message) = barred.refusal(match names.kind {
+            RoutineKind::Trigger => "trigger",
+            _ => "function",
+        });
+        if errno == 1336 {
+            return Err(self.rule_error(self.start(), errno, "0A000", message));
         }
-        if returns_rows(kind) {
-            let message = match self.names().kind {
-                RoutineKind::Trigger => "Not allowed to return a result set from a trigger",
-                _ => "Not allowed to return a result set from a function",
-            };
-            return Err(self.program_error(1415, message.to_owned()));
+        Err(self.program_error(errno, message))
+    }
+}
+
+impl BarredInside {
+    /// The error's number and text; `what` is a function or a trigger.
+    pub fn refusal(self, what: &str) -> (u16, String) {
+        let barred =
+            |statement: &str| (1336, format!("{statement} is not allowed in stored function or trigger"));
+        match self {
+            BarredInside::DynamicSql => barred("Dynamic SQL"),
+            BarredInside::Flush => barred("FLUSH"),
+            BarredInside::Reset => barred("RESET"),
+            BarredInside::ResultSet => (1415, format!("Not allowed to return a result set from a {what}")),
+            BarredInside::Autocommit => {
+                (1445, "Not allowed to set autocommit from a stored function or trigger".to_owned())
+            }
+            BarredInside::Commit => {
+                (1422, "Explicit or implicit commit is not allowed in stored function or trigger.".to_owned())
+            }
         }
-        let what = match kind {
-            Prepare { .. } | Execute { .. } | Deallocate(_) => Some("Dynamic SQL"),
-            Flush(_) => Some("FLUSH"),
-            ResetBinaryLogs(_) => Some("RESET"),
-            _ => None,
-        };
-        if let Some(what) = what {
-            let message = format!("{what} is not allowed in stored function or trigger");
-            return Err(self.rule_error(self.start(), 1336, "0A000", message));
-        }
-        if commits(kind) {
-            let message =
-                "Explicit or implicit commit is not allowed in stored function or trigger.".to_owned();
-            return Err(self.program_error(1422, message));
-        }
-        Ok(())
+    }
+}
+
+fn barred_inside(kind: &StatementKind<'_>) -> Option<BarredInside> {
+    use StatementKind::*;
+    match kind {
+        Set(set) if set.sets("autocommit") => Some(BarredInside::Autocommit),
+        Prepare { .. } | Execute { .. } | Deallocate(_) => Some(BarredInside::DynamicSql),
+        Flush(_) => Some(BarredInside::Flush),
+        ResetBinaryLogs(_) => Some(BarredInside::Reset),
+        _ if returns_rows(kind) => Some(BarredInside::ResultSet),
+        _ if commits(kind) => Some(BarredInside::Commit),
+        _ => None,
     }
 }
 

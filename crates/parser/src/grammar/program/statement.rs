@@ -41,6 +41,7 @@ impl<'a> Parser<'a> {
             cursors: arena.alloc_slice_copy(&names.cursors),
             label_count: names.label_count,
             row_columns: arena.alloc_slice_copy(&names.row_columns),
+            barred_inside: names.barred_inside,
         })
     }
 
