@@ -94,7 +94,9 @@ impl BindContext {
                     ArithmeticOperator::Divide => self.division_precision_increment,
                     _ => 0,
                 };
-                double(scales.map(|(left, right)| left.max(right).saturating_add(more)))
+                let unsigned = operator == ArithmeticOperator::Modulo && is_left_unsigned;
+                let scale = scales.map(|(left, right)| left.max(right).saturating_add(more));
+                ColumnType { unsigned, ..double(scale) }
             }
             (ArithmeticOperator::Divide, ..) => {
                 let ((p1, s1), (_, s2)) = (exact(l), exact(r));

@@ -111,7 +111,9 @@ const BIGINT_BOUND: f64 = 9_223_372_036_854_775_808.0;
 /// Error 1690 for a computed DOUBLE beyond BIGINT, which is no integer, while stored ones stop at its bounds.
 pub(super) fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext) -> Result<(), SqlError> {
     match *value {
-        Value::Double(real) if !(-BIGINT_BOUND..BIGINT_BOUND).contains(&real) && is_computed(operand) => {
+        Value::Double(real)
+            if !(-BIGINT_BOUND..BIGINT_BOUND).contains(&real) && is_computed(operand, context) =>
+        {
             let error = error_code::ER_DATA_OUT_OF_RANGE.with(&[&"BIGINT", &""]);
             Err(name_place(error, operand, context))
         }
@@ -119,12 +121,13 @@ pub(super) fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext)
     }
 }
 
-/// Whether a number is a result of arithmetic or a function.
-fn is_computed(expr: &Expr) -> bool {
-    matches!(
-        &expr.kind,
-        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Cast(_) | ExprKind::Call(..)
-    )
+/// Whether a number is a result of arithmetic or a function, which the value of a marker is not.
+fn is_computed(expr: &Expr, context: &EvalContext) -> bool {
+    match &expr.kind {
+        ExprKind::Cast(operand) => !context.is_marker(operand),
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Call(..) => true,
+        _ => false,
+    }
 }
 
 /// The value as an exact number. Of a column's text in which there is none another warning tells as well, and alone where
