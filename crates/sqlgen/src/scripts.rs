@@ -126,9 +126,13 @@ pub(crate) fn answer(connection: &mut Conn, statement: &str) -> String {
             let columns = set.columns().as_ref().to_vec();
             has_rows = !columns.is_empty();
             if columns.is_empty() {
-                text.push_str("ok");
                 let (rows, id) = (set.affected_rows(), set.last_insert_id().unwrap_or(0));
                 let (warnings, info) = (set.warnings(), set.info_str().into_owned());
+                // An error after other results comes as a result without columns.
+                if let Some(Err(error)) = set.by_ref().next() {
+                    return Err(error);
+                }
+                text.push_str("ok");
                 push_if(&mut text, rows > 0, &format!(" {rows} rows"));
                 push_if(&mut text, id > 0, &format!(" id {id}"));
                 push_if(&mut text, warnings > 0, &format!(" {warnings} warnings"));
