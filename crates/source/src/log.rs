@@ -193,8 +193,9 @@ impl BinaryLog {
         self.check_running()
     }
 
-    /// Goes on in a new file.
+    /// Goes on in a new file; what was committed before is in the old one.
     pub async fn rotate(&self) -> Result<(), SourceError> {
+        self.catch_up().await?;
         self.ask(Request::Rotate).await
     }
 
@@ -208,8 +209,9 @@ impl BinaryLog {
         self.ask(Request::Purge(number)).await
     }
 
-    /// Removes all files and forgets all identifiers; goes on in the file of this number.
+    /// Removes all files and forgets all identifiers, those of what was committed before as well; goes on in the file of this number.
     pub async fn reset(&self, first: u64) -> Result<(), SourceError> {
+        self.catch_up().await?;
         self.ask(Request::Reset(first)).await
     }
 
