@@ -25,6 +25,14 @@ const COLLATION: u8 = 45;
 const PACKET_MAX: u32 = 1 << 30;
 /// This statement cannot be prepared.
 const CANNOT_PREPARE: u16 = 1295;
+const NO_TLS: Error = Error::Client {
+    code: 2026,
+    message: "SSL connection error: SSL is required but the server doesn't support it",
+};
+const NO_KEY: Error = Error::Client {
+    code: 2061,
+    message: "Authentication plugin 'caching_sha2_password' reported error: Authentication requires secure connection.",
+};
 
 /// A session with a server.
 pub struct Connection {
@@ -74,7 +82,7 @@ impl Connection {
         }
         let is_private = is_socket || capabilities & greeting::SSL != 0;
         if wanted & greeting::SSL != capabilities & greeting::SSL {
-            return Err(Error::Usage("the server has no TLS".into()));
+            return Err(NO_TLS);
         }
         let (version, thread) = (greeting.version.clone(), greeting.thread);
         let mut connection = Self { stream, capabilities, version, thread, expected: Default::default() };
@@ -145,6 +153,7 @@ impl Connection {
                 Some(1) if packet.get(1) == Some(&4) && is_private => {
                     self.say(&auth::in_the_clear(&dsn.password)).await?;
                 }
+                Some(1) if packet.get(1) == Some(&4) && !dsn.asks_for_key => return Err(NO_KEY),
                 Some(1) if packet.get(1) == Some(&4) => self.say(&[2]).await?,
                 Some(1) => {
                     let sealed = auth::under_key(&dsn.password, &salt, &packet[1..])?;

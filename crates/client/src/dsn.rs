@@ -30,6 +30,8 @@ pub struct Dsn {
     pub socket: Option<PathBuf>,
     pub tls: TlsMode,
     pub authority: Option<PathBuf>,
+    /// Whether a server without TLS is asked for the key under which it wants the password.
+    pub asks_for_key: bool,
 }
 
 impl Dsn {
@@ -55,6 +57,7 @@ impl Dsn {
             socket: None,
             tls: TlsMode::Disabled,
             authority: None,
+            asks_for_key: true,
         };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));

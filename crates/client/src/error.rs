@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Error {
     /// The server answered with an error.
     Server { code: u16, state: String, message: String },
+    /// This client refuses; the number is the one of MySQL's client library.
+    Client { code: u16, message: &'static str },
     /// The connection broke.
     Io(std::io::Error),
     /// The server said something that the protocol does not allow here.
@@ -45,6 +47,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server { code, state, message } => write!(out, "ERROR {code} ({state}): {message}"),
+            Self::Client { code, message } => write!(out, "ERROR {code} (HY000): {message}"),
             Self::Io(error) => write!(out, "connection: {error}"),
             Self::Protocol(what) => write!(out, "protocol: {what}"),
             Self::Usage(what) => out.write_str(what),

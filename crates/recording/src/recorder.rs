@@ -224,8 +224,12 @@ async fn ask_while_it_answers(
         match result {
             Ok(mut values) => {
                 values.insert("recorder.answer_ms".into(), begin.elapsed().as_millis() as f64);
-                // A late answer tells of the time at which it came.
-                let at = if begin.elapsed() > slow { now_ms() } else { at };
+                let is_late = begin.elapsed() > slow;
+                // A late answer tells of the time at which it came, and the next one comes a whole distance later.
+                let at = if is_late { now_ms() } else { at };
+                if is_late {
+                    ticks.reset();
+                }
                 say.send(Said::Sample(at, values)).ok()?;
             }
             Err(error) => return Some(why(&error)),

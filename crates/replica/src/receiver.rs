@@ -86,11 +86,12 @@ async fn rest(channel: &Channel, length: Duration) {
     }
 }
 
+/// As in MySQL, SOURCE_SSL=1 is never given up for a source without TLS.
 fn dsn_of(settings: &SourceSettings) -> Dsn {
-    let tls = match (settings.ssl && settings.ssl_verify, settings.ssl) {
-        (true, _) => TlsMode::Verify,
-        (false, true) if !settings.ssl_ca.is_empty() => TlsMode::Verify,
-        _ => TlsMode::Disabled,
+    let tls = match (settings.ssl, settings.ssl_verify || !settings.ssl_ca.is_empty()) {
+        (false, _) => TlsMode::Disabled,
+        (true, false) => TlsMode::Required,
+        (true, true) => TlsMode::Verify,
     };
     Dsn {
         user: settings.user.clone(),
@@ -101,19 +102,8 @@ fn dsn_of(settings: &SourceSettings) -> Dsn {
         socket: None,
         tls,
         authority: (!settings.ssl_ca.is_empty()).then(|| settings.ssl_ca.clone().into()),
+        asks_for_key: settings.get_public_key,
     }
-}
-
-/// SOURCE_SSL=1 is a wish: a source without TLS is followed in plain.
-async fn connect(settings: &SourceSettings) -> Result<Connection, Error> {
-    let dsn = dsn_of(settings);
-    if settings.ssl && dsn.tls == TlsMode::Disabled {
-        match Connection::connect(&Dsn { tls: TlsMode::Required, ..dsn.clone() }).await {
-            Err(Error::Usage(_)) => {}
-            connected => return connected,
-        }
-    }
-    Connection::connect(&dsn).await
 }
 
 fn outcome(error: Error, otherwise: u16) -> Attempt {
@@ -125,6 +115,7 @@ fn outcome(error: Error, otherwise: u16) -> Attempt {
             ),
         ),
         Error::Server { code, message, .. } => Attempt::Lost(code, message),
+        Error::Client { code, message } => Attempt::Lost(code, message.to_owned()),
         other => Attempt::Lost(otherwise, other.to_string()),
     }
 }
@@ -133,7 +124,7 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     show(channel, ReceiverState::Connecting, "Connecting to source");
     let settings = channel.settings.lock().clone();
     let limit = Duration::from_secs(instance.globals.by_name("replica_net_timeout").as_unsigned());
-    let connected = tokio::time::timeout(limit, connect(&settings)).await;
+    let connected = tokio::time::timeout(limit, Connection::connect(&dsn_of(&settings))).await;
     let mut connection = match connected {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return outcome(error, ER_CONNECT),

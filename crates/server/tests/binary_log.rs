@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use binlog::{Event, Events, RowImage, TableMap};
 use datum::Value;
-use support::{RawClient, TestDirectory, TestServer};
+use support::{Random, RawClient, TestDirectory, TestServer};
 
 const OPTIONS: &[&str] = &["--log-bin", "--gtid-mode=ON", "--max-binlog-size=200000"];
 const WRITERS: u64 = 4;
@@ -81,13 +81,8 @@ fn table(client: &mut RawClient) -> Rows {
 
 /// Until the server is gone.
 fn write(mut client: RawClient, writer: u64, seed: u64) {
-    let mut state = seed | 1;
-    let mut random = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % below
-    };
+    let mut numbers = Random::new(seed);
+    let mut random = |end| numbers.below(end);
     loop {
         let id = writer * 1000 + random(40);
         let number = random(1000);

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{RawClient, TestServer};
+use support::{Random, RawClient, TestServer};
 
 const SOURCE: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=1"];
 const REPLICA: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=2"];
@@ -81,13 +81,8 @@ fn make_tables(server: &TestServer) {
 
 /// Until the server is gone.
 fn write(mut client: RawClient, writer: u64, seed: u64) {
-    let mut state = seed | 1;
-    let mut random = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % below
-    };
+    let mut numbers = Random::new(seed);
+    let mut random = |end| numbers.below(end);
     loop {
         let id = writer * 1000 + random(60);
         let number = random(1000);
@@ -226,6 +221,79 @@ fn a_replica_has_the_same_rows_after_kills_of_its_source() {
         wait_until_equal(&source, &replica);
         assert_same_tables(&source, &replica);
     }
+}
+
+#[test]
+fn a_source_that_ends_is_waited_for() {
+    let source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let replica = TestServer::start(REPLICA);
+    follow(&replica, &source);
+    wait_until_equal(&source, &replica);
+    let (ended, _, directory) = source.terminate();
+    assert!(ended.success(), "{ended}");
+    let mut client = replica.log_in();
+    let deadline = Instant::now() + PATIENCE;
+    let told = loop {
+        let now = status(&mut client);
+        if now[34].as_deref() != Some("0") {
+            break now;
+        }
+        assert!(Instant::now() < deadline, "the end is not noticed: {now:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(told[10].as_deref(), Some("Connecting"), "{:?}", told[35]);
+    let source = TestServer::start_in(directory, SOURCE);
+    source.log_in().execute("insert into d.t values (1, 1, 'later', 1)").expect("a row");
+    follow(&replica, &source);
+    wait_until_equal(&source, &replica);
+    assert_same_tables(&source, &replica);
+}
+
+#[test]
+fn options_are_obeyed_or_refused_and_encryption_is_never_given_up() {
+    let source = TestServer::start(&["--log-bin", "--gtid-mode=ON", "--server-id=1", "--tls=OFF"]);
+    source.log_in().execute("create user z identified by 'zz'").expect("an account");
+    source.log_in().execute("grant replication slave on *.* to z").expect("a right");
+    let replica = TestServer::start(REPLICA);
+    let mut client = replica.log_in();
+    for refused in [
+        "source_bind = '127.0.0.1'",
+        "source_tls_version = 'TLSv1.3'",
+        "require_row_format = 1",
+        "relay_log_pos = 4",
+    ] {
+        let error = client.execute(&format!("change replication source to {refused}")).expect_err(refused);
+        assert_eq!(error.number, 1235, "{refused}");
+    }
+    client
+        .execute("change replication source to source_bind = '', require_row_format = 0")
+        .expect("not used");
+    let mut fails_with = |options: &str, number: &str| {
+        let change = format!(
+            "change replication source to source_host = '127.0.0.1', source_port = {}, source_user = 'z', \
+             source_password = 'zz', source_connect_retry = 1, source_retry_count = 0, {options}",
+            source.port
+        );
+        client.execute(&change).expect("a source");
+        client.execute("start replica io_thread").expect("a start");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let now = status(&mut client);
+            if now[34].as_deref() == Some(number) {
+                break;
+            }
+            assert!(
+                now[10].as_deref() != Some("Yes") && Instant::now() < deadline,
+                "{options}: {:?}",
+                now[35]
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        client.execute("stop replica").expect("a stop");
+    };
+    fails_with("source_ssl = 1", "2026");
+    fails_with("source_ssl = 0", "2061");
 }
 
 #[test]

@@ -35,6 +35,24 @@ pub struct ConnectionInfo {
     pub tls: Option<TlsInfo>,
 }
 
+impl ConnectionInfo {
+    /// Of a session that no client has: `user` at `host` with the rights of an account.
+    pub(crate) fn internal(id: ConnectionId, (user, host): (&str, &str), account: (&str, &str)) -> Self {
+        ConnectionInfo {
+            id,
+            user: user.to_owned(),
+            host: host.to_owned(),
+            account_user: account.0.to_owned(),
+            account_host: account.1.to_owned(),
+            peer: None,
+            attributes: Vec::new(),
+            capabilities: ClientCapabilities::default(),
+            collation_id: 0,
+            tls: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsInfo {
     pub version: String,

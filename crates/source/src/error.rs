@@ -22,6 +22,13 @@ pub enum SourceError {
     Purged,
 }
 
+impl SourceError {
+    /// The server ends, and may come back.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, SourceError::Engine(EngineError::Closed))
+    }
+}
+
 impl std::fmt::Display for SourceError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -204,6 +204,12 @@ impl Maker<'_> {
         self.fill(template, names, family, depth - 1)
     }
 
+    /// One of the templates with its parts.
+    fn among(&mut self, templates: &[&'static str], parts: Vec<Expression>) -> Expression {
+        let template = *self.random.pick(templates);
+        Expression::node(template, parts)
+    }
+
     fn fill(&mut self, template: &'static str, names: Names<'_>, family: Family, depth: usize) -> Expression {
         let count = template.matches("{}").count();
         let parts = (0..count).map(|_| self.value(names, family, depth)).collect();
@@ -225,14 +231,13 @@ impl Maker<'_> {
                     self.column(&["x"], family),
                     self.condition(&["x"], depth - 1),
                 ];
-                let templates: &[&'static str] = &[
+                let templates = &[
                     "{} IN (SELECT {} FROM t x WHERE {})",
                     "{} NOT IN (SELECT {} FROM t x WHERE {})",
                     "{} > ALL (SELECT {} FROM t x WHERE {})",
                     "{} <= ANY (SELECT {} FROM t x WHERE {})",
                 ];
-                let template = *self.random.pick(templates);
-                Expression::node(template, parts)
+                self.among(templates, parts)
             }
             7 => {
                 let outer = names[0];
@@ -241,13 +246,12 @@ impl Maker<'_> {
                     self.column(&[outer], family),
                     self.condition(&["x"], depth - 1),
                 ];
-                let templates: &[&'static str] = &[
+                let templates = &[
                     "EXISTS (SELECT 1 FROM t x WHERE {} = {} AND {})",
                     "NOT EXISTS (SELECT 1 FROM t x WHERE {} > {} OR {})",
                     "(SELECT COUNT(*) FROM t x WHERE {} = {} AND {}) > 1",
                 ];
-                let template = *self.random.pick(templates);
-                Expression::node(template, parts)
+                self.among(templates, parts)
             }
             _ => {
                 let template = *self.random.pick(COMPARISONS);
@@ -291,8 +295,7 @@ impl Maker<'_> {
             return Expression::node("SELECT {}, {} FROM t WHERE {}", parts);
         }
         let parts = vec![aggregate, self.condition(&["t"], 1), self.value(&["t"], key, 1)];
-        let template = *self.random.pick(grouped);
-        Expression::node(template, parts)
+        self.among(grouped, parts)
     }
 
     fn set_operation(&mut self) -> Expression {
@@ -305,14 +308,13 @@ impl Maker<'_> {
             "SELECT id, {} FROM t WHERE {} EXCEPT ALL SELECT id, {} FROM t u WHERE {}",
             "SELECT MAX(i) FROM (SELECT id i, {} FROM t WHERE {} UNION SELECT id, {} FROM t u WHERE {}) d",
         ];
-        let template = *self.random.pick(templates);
         let parts = vec![
             self.value(&["t"], family, 1),
             self.condition(&["t"], 1),
             self.value(&["u"], family, 1),
             self.condition(&["u"], 1),
         ];
-        Expression::node(template, parts)
+        self.among(templates, parts)
     }
 
     fn windows(&mut self) -> Expression {
@@ -328,20 +330,19 @@ impl Maker<'_> {
 
     fn ordered(&mut self) -> Expression {
         let (family, key) = (self.family(), self.family());
-        let templates: &[&'static str] = &[
+        let templates = &[
             "SELECT id, {} FROM t WHERE {} ORDER BY {}, id LIMIT 3",
             "SELECT id, {} FROM t WHERE {} ORDER BY {} DESC, id LIMIT 2 OFFSET 1",
             "SELECT DISTINCT id, {} FROM t WHERE {} ORDER BY id, {} LIMIT 4",
             "SELECT id, {} FROM t WHERE {} AND id IN (SELECT id FROM (SELECT id FROM t ORDER BY {}, id LIMIT 3) d)",
         ];
         let parts = vec![self.value(&["t"], family, 2), self.condition(&["t"], 2), self.column(&["t"], key)];
-        let template = *self.random.pick(templates);
-        Expression::node(template, parts)
+        self.among(templates, parts)
     }
 
     fn common_table(&mut self) -> Expression {
         let family = self.family();
-        let templates: &[&'static str] = &[
+        let templates = &[
             "WITH q AS (SELECT id, {} v FROM t WHERE {}) SELECT a.id, b.id FROM q a JOIN q b ON a.v = b.v AND a.id <= b.id",
             "WITH q AS (SELECT id, {} v FROM t WHERE {}) SELECT a.id, (SELECT COUNT(*) FROM q b WHERE b.v <=> a.v) FROM q a",
             "SELECT t.id, d.v FROM t LEFT JOIN (SELECT id, {} v FROM t WHERE {}) d ON t.id = d.id",
@@ -349,8 +350,7 @@ impl Maker<'_> {
             "WITH RECURSIVE q (n, v) AS (SELECT 0, {} FROM t WHERE id = 1 AND {} UNION ALL SELECT n + 1, v FROM q WHERE n < 3) SELECT * FROM q",
         ];
         let parts = vec![self.value(&["t"], family, 1), self.condition(&["t"], 1)];
-        let template = *self.random.pick(templates);
-        Expression::node(template, parts)
+        self.among(templates, parts)
     }
 
     /// The column that is written is part of the text, which is made for each table.

@@ -168,11 +168,8 @@ impl TableFill {
         let mut groups = Group::of(clustering.unwrap_or_default());
         let mut is_over = false;
         while !is_over {
-            is_over = !sorter.next().await?;
-            let next = match is_over {
-                true => None,
-                false => Some((sorter.key(), Numbered::read(sorter.row())?)),
-            };
+            let next = next_record(&mut sorter).await?;
+            is_over = next.is_none();
             let Some(kept) = groups.next(next) else { continue };
             if kept.key > last {
                 self.ordered.push(&kept.key, &kept.value);
@@ -211,11 +208,8 @@ impl TableFill {
         let mut piece = EntryBatch::default();
         let mut is_over = false;
         while !is_over {
-            is_over = !sorter.next().await?;
-            let next = match is_over {
-                true => None,
-                false => Some((sorter.key(), Numbered::read(sorter.row())?)),
-            };
+            let next = next_record(&mut sorter).await?;
+            is_over = next.is_none();
             match next {
                 Some((key, record)) if !unique => piece.push(key, record.value),
                 next => {
@@ -250,4 +244,12 @@ impl TableFill {
         };
         Ok(table.duplicate_error(refusal.index, &row))
     }
+}
+
+/// The next record with its key.
+async fn next_record(sorter: &mut Sorter) -> Result<Option<(&[u8], Numbered<'_>)>, SqlError> {
+    if !sorter.next().await? {
+        return Ok(None);
+    }
+    Ok(Some((sorter.key(), Numbered::read(sorter.row())?)))
 }

@@ -9,7 +9,6 @@ pub struct SourceSettings {
     pub port: u16,
     pub user: String,
     pub password: String,
-    pub bind: String,
     pub auto_position: bool,
     /// Seconds between two attempts to connect.
     pub connect_retry: u64,
@@ -22,10 +21,7 @@ pub struct SourceSettings {
     pub ssl: bool,
     pub ssl_ca: String,
     pub ssl_verify: bool,
-    pub tls_version: String,
     pub get_public_key: bool,
-    pub public_key_path: String,
-    pub require_row_format: bool,
     pub ignore_server_ids: Vec<u64>,
 }
 
@@ -36,7 +32,6 @@ impl Default for SourceSettings {
             port: 3306,
             user: String::new(),
             password: String::new(),
-            bind: String::new(),
             auto_position: false,
             connect_retry: 60,
             retry_count: 10,
@@ -45,10 +40,7 @@ impl Default for SourceSettings {
             ssl: true,
             ssl_ca: String::new(),
             ssl_verify: false,
-            tls_version: String::new(),
             get_public_key: false,
-            public_key_path: String::new(),
-            require_row_format: false,
             ignore_server_ids: Vec::new(),
         }
     }
@@ -76,10 +68,7 @@ impl SourceSettings {
             ("host", &self.host),
             ("user", &self.user),
             ("password", &self.password),
-            ("bind", &self.bind),
             ("ssl_ca", &self.ssl_ca),
-            ("tls_version", &self.tls_version),
-            ("public_key_path", &self.public_key_path),
         ] {
             put(name, value, &mut out);
         }
@@ -97,7 +86,6 @@ impl SourceSettings {
             ("ssl", self.ssl),
             ("ssl_verify", self.ssl_verify),
             ("get_public_key", self.get_public_key),
-            ("require_row_format", self.require_row_format),
         ] {
             put(name, flag(set), &mut out);
         }
@@ -123,10 +111,7 @@ impl SourceSettings {
             "host" => self.host = text(),
             "user" => self.user = text(),
             "password" => self.password = text(),
-            "bind" => self.bind = text(),
             "ssl_ca" => self.ssl_ca = text(),
-            "tls_version" => self.tls_version = text(),
-            "public_key_path" => self.public_key_path = text(),
             "port" => self.port = value.parse().ok()?,
             "connect_retry" => self.connect_retry = value.parse().ok()?,
             "retry_count" => self.retry_count = value.parse().ok()?,
@@ -136,7 +121,6 @@ impl SourceSettings {
             "ssl" => self.ssl = value == "1",
             "ssl_verify" => self.ssl_verify = value == "1",
             "get_public_key" => self.get_public_key = value == "1",
-            "require_row_format" => self.require_row_format = value == "1",
             "ignore_server_ids" => {
                 let ids = value.split(',').filter(|id| !id.is_empty());
                 self.ignore_server_ids = ids.map(|id| id.parse().ok()).collect::<Option<Vec<u64>>>()?;

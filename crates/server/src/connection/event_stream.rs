@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use binlog::GtidSet;
 use datum::{SqlError, error_code};
-use source::{EventStream, StreamOptions};
+use source::{EventStream, SourceError, StreamOptions};
 use wire::{BinlogDump, StatusFlags};
 
 use super::client::flush;
@@ -59,8 +59,7 @@ impl Context<'_> {
                         return StreamEnd::ReaderGone;
                     }
                     if let Err(error) = self.wait_for_events(&stream, heartbeat).await {
-                        self.refuse(&error);
-                        return StreamEnd::Over;
+                        return self.end_events(&error);
                     }
                 }
                 Ok(events) => {
@@ -71,12 +70,18 @@ impl Context<'_> {
                         }
                     }
                 }
-                Err(error) => {
-                    self.refuse(&session::stream_error(&error));
-                    return StreamEnd::Over;
-                }
+                Err(error) => return self.end_events(&error),
             }
         }
+    }
+
+    /// Error 1236 tells a replica not to come back; where this server only ends, the stream ends without one.
+    fn end_events(&mut self, error: &SourceError) -> StreamEnd {
+        match error.is_closed() {
+            true => self.writer.eof(StatusFlags::default(), 0),
+            false => self.refuse(&session::stream_error(error)),
+        }
+        StreamEnd::Over
     }
 
     fn put_event(&mut self, event: &[u8]) {
@@ -91,9 +96,9 @@ impl Context<'_> {
         &mut self,
         stream: &EventStream,
         heartbeat: Option<Duration>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), SourceError> {
         let news = stream.wait();
-        let waited = match heartbeat {
+        match heartbeat {
             None => news.await,
             Some(period) => match tokio::time::timeout(period, news).await {
                 Ok(waited) => waited,
@@ -103,7 +108,6 @@ impl Context<'_> {
                     Ok(())
                 }
             },
-        };
-        waited.map_err(|error| session::stream_error(&error))
+        }
     }
 }

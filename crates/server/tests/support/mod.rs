@@ -346,3 +346,19 @@ fn parse_error(payload: &[u8]) -> ServerError {
     let number = u16::from_le_bytes([payload[1], payload[2]]);
     ServerError { number, text: String::from_utf8_lossy(&payload[3..]).into_owned() }
 }
+
+/// Numbers that a seed decides, for what writers do.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}

@@ -15,7 +15,7 @@ use super::context::ER_NO_SUCH_USER;
 use super::host::NoClient;
 use super::run::Run;
 use super::scheduler::SCHEDULER_USER;
-use crate::connection_info::{ClientCapabilities, ConnectionInfo};
+use crate::connection_info::ConnectionInfo;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::statement::{Done, Shield, StatementWork};
@@ -34,18 +34,9 @@ impl EventRun {
     pub async fn run(self) {
         let EventRun { instance, due } = self;
         let definition = &due.event.definition;
-        let connection = ConnectionInfo {
-            id: instance.next_connection_id(),
-            user: SCHEDULER_USER.to_owned(),
-            host: "localhost".to_owned(),
-            account_user: definition.definer_user.clone(),
-            account_host: definition.definer_host.clone(),
-            peer: None,
-            attributes: Vec::new(),
-            capabilities: ClientCapabilities::default(),
-            collation_id: 0,
-            tls: None,
-        };
+        let account = (definition.definer_user.as_str(), definition.definer_host.as_str());
+        let id = instance.next_connection_id();
+        let connection = ConnectionInfo::internal(id, (SCHEDULER_USER, "localhost"), account);
         let mut session = Session::new(instance, connection);
         session.process.update(|activity| {
             activity.user.clone_from(&definition.definer_user);

@@ -13,7 +13,7 @@ use super::prepared::is_inside_branch;
 use super::rows::{Conflicts, MappedTable, is_current};
 use super::settling::Settling;
 use super::{Applying, engine_failed};
-use crate::connection_info::{ClientCapabilities, ConnectionInfo};
+use crate::connection_info::ConnectionInfo;
 use crate::session::Session;
 use crate::statement::Shield;
 use crate::transaction_control::transaction_error;
@@ -81,18 +81,8 @@ pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
 
 impl Applier {
     fn new(instance: Arc<Instance>, channel: Arc<Channel>) -> Applier {
-        let connection = ConnectionInfo {
-            id: instance.next_connection_id(),
-            user: SYSTEM_USER.to_owned(),
-            host: String::new(),
-            account_user: String::new(),
-            account_host: String::new(),
-            peer: None,
-            attributes: Vec::new(),
-            capabilities: ClientCapabilities::default(),
-            collation_id: 0,
-            tls: None,
-        };
+        let id = instance.next_connection_id();
+        let connection = ConnectionInfo::internal(id, (SYSTEM_USER, ""), ("", ""));
         let mut session = Session::new(instance, connection);
         session.privileges.set_unlimited();
         session.process.update(|activity| activity.command = ProcessEntry::DAEMON);

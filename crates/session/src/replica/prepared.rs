@@ -1,7 +1,8 @@
 //! XA transactions of another server: they are begun, prepared and decided under their own names.
 //!
-//! Invariant: one that is committed in one phase takes along how far the channel has come. A prepared one and how far the channel has come are two commits, in this order; so after a crash between
-//! them a name that is there already, or is gone already, says that the first one was made.
+//! Invariant: one that is committed in one phase takes along how far the channel has come. A prepared one and how far the channel
+//! has come are two commits, in this order. So after a crash between them a name that is there already, or is gone already, says
+//! that the first one was made.
 use binlog::{Query, RawEvent, XaPrepare};
 use datum::{SqlError, error_code};
 

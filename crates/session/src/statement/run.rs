@@ -398,7 +398,7 @@ fn is_blank(text: &[u8], options: ParseOptions) -> bool {
 }
 
 /// A second statement where only one may be sent is a syntax error at its start.
-fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
+pub(super) fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
     let position = position.min(text.len());
     let rest = &text[position..];
     let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
