@@ -141,13 +141,23 @@ pub struct EntryBatch {
     bytes: Vec<u8>,
     /// (end of key, end of value) of each entry in `bytes`.
     ends: Vec<(usize, usize)>,
+    /// Entries that were counted and not kept.
+    counted: usize,
+    /// See `counting`.
+    counts_only: bool,
     /// The last entry is not locked: see `Cursor::test_before_waiting`.
     last_is_unlocked: bool,
 }
 
 impl EntryBatch {
+    /// For a plain read that wants to know how many records there are, not which: keeps no entry.
+    pub fn counting() -> EntryBatch {
+        EntryBatch { counts_only: true, ..EntryBatch::default() }
+    }
+
     /// Forgets the entries and keeps the memory.
     pub fn clear(&mut self) {
+        self.counted = 0;
         self.bytes.clear();
         self.ends.clear();
         self.last_is_unlocked = false;
@@ -155,7 +165,7 @@ impl EntryBatch {
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.ends.len() + self.counted
     }
 
     /// The bytes of all keys and values.
@@ -165,15 +175,23 @@ impl EntryBatch {
 
     /// True without entries.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// Adds an entry.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        if self.counts_only {
+            self.counted += 1;
+            return;
+        }
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.ends.push((key_end, self.bytes.len()));
+    }
+
+    pub(crate) fn counts_only(&self) -> bool {
+        self.counts_only
     }
 
     pub(crate) fn push_unlocked(&mut self, key: &[u8], value: &[u8]) {

@@ -149,6 +149,10 @@ fn take(key: &[u8], record: &[u8], out: &mut EntryBatch) -> Judged {
             out.push(key, value);
             Judged::Done
         }
+        Some(Record::Chain(_)) if out.counts_only() => {
+            out.push(key, &[]);
+            Judged::Done
+        }
         Some(Record::Chain(stub)) => Judged::Chain(stub),
         Some(Record::Ghost) => Judged::Done,
         None => Judged::Damaged,

@@ -21,6 +21,7 @@ mod nested_loop;
 mod prefix_walk;
 mod project;
 mod recursive;
+mod row_count;
 mod row_lookups;
 mod row_source;
 mod set_difference;
@@ -59,6 +60,14 @@ pub trait Operator {
     /// Whether `expect` does anything.
     fn has_expectations(&self) -> bool {
         false
+    }
+
+    /// Reads all rows and tells how many they were, in place of `next_batch`; `None`, with nothing read, where they have to be made for that.
+    fn count_rows<'a, 'c: 'a>(
+        &'a mut self,
+        _context: &'a mut ExecContext<'c>,
+    ) -> LocalFuture<'a, Result<Option<u64>, SqlError>> {
+        Box::pin(async { Ok(None) })
     }
 
     /// False when there are no more rows.

@@ -13,10 +13,10 @@ use crate::deferred::{all_evaluated, retried};
 use crate::divided::{Divided, Keys};
 use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
-use expression::{Accumulator, EvalContext};
+use expression::{Accumulator, AggregateFunction, EvalContext};
 use foldhash::{HashMap, HashMapExt};
 use late_distinct::LateDistinct;
-use plan::Aggregate;
+use plan::{Aggregate, AggregateColumn};
 use schema::LocalFuture;
 
 /// What a group costs beside its values.
@@ -152,6 +152,13 @@ impl<'p> AggregateRows<'p> {
     async fn fill_single(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         self.held.release(&mut context.memory);
         let mut group = Group::empty(self.plan);
+        if counts_rows_alone(self.plan)
+            && let Some(count) = self.input.count_rows(context).await?
+        {
+            group.accumulators.iter_mut().for_each(|accumulator| accumulator.add_rows(count));
+            self.groups.push(group);
+            return Ok(());
+        }
         let mut is_first = true;
         while self.input_more {
             self.read_batch(context).await?;
@@ -333,6 +340,14 @@ impl<'p> AggregateRows<'p> {
         }
         Ok(())
     }
+}
+
+/// COUNT(*), and nothing of any row.
+fn counts_rows_alone(plan: &Aggregate) -> bool {
+    let counts = |column: &AggregateColumn| {
+        column.call.function == AggregateFunction::Count && column.call.arguments.is_empty()
+    };
+    plan.groups.is_empty() && plan.carried.is_empty() && plan.aggregates.iter().all(counts)
 }
 
 impl Operator for AggregateRows<'_> {

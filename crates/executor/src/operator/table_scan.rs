@@ -4,6 +4,7 @@
 //! allows (`unlock_unmatched`). An UPDATE may get a locked row's committed version instead of a lock: only if that
 //! passes the filter is the row read again, which waits for the lock.
 use super::prefix_walk::PrefixWalk;
+use super::row_count::counts_records;
 use super::row_lookups::RowLookups;
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
@@ -162,6 +163,17 @@ impl<'p> TableScan<'p> {
         // What is all in memory is not asked for again and again.
         self.paused = if absent == 0 { PAUSED } else { 0 };
         Ok(())
+    }
+
+    async fn count(&mut self, context: &mut ExecContext<'_>) -> Result<Option<u64>, SqlError> {
+        if !self.restarted || !counts_records(self.access) {
+            return Ok(None);
+        }
+        self.ensure_open(context)?;
+        let opened = self.opened.as_mut().expect("opened above");
+        self.restarted = false;
+        opened.find_ranges(self.access, &self.base, true, context)?;
+        opened.count_records(self.access, &mut self.pace, context).await
     }
 
     async fn read(
@@ -607,6 +619,13 @@ impl Operator for TableScan<'_> {
         bases: &'a RowBatch,
     ) -> LocalFuture<'a, Result<(), SqlError>> {
         Box::pin(self.look_ahead(context, bases))
+    }
+
+    fn count_rows<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+    ) -> LocalFuture<'a, Result<Option<u64>, SqlError>> {
+        Box::pin(self.count(context))
     }
 
     fn has_expectations(&self) -> bool {

@@ -113,6 +113,14 @@ impl Accumulator {
         }
     }
 
+    /// COUNT(*) takes so many rows.
+    pub fn add_rows(&mut self, rows: u64) {
+        debug_assert!(matches!(self.state, State::Count(_)), "only COUNT(*) needs no row");
+        if let State::Count(count) = &mut self.state {
+            *count = count.saturating_add_unsigned(rows);
+        }
+    }
+
     /// Takes one row of the group.
     pub fn add(
         &mut self,
