@@ -8,6 +8,7 @@ mod build;
 mod common_table;
 mod derived;
 mod distinct;
+mod extreme;
 mod filter;
 mod first_rows;
 mod hash_join;

@@ -53,6 +53,10 @@ impl RowStore {
         (index < self.head.len()).then(|| self.head.row(index))
     }
 
+    pub fn width(&self) -> usize {
+        self.head.width()
+    }
+
     /// Forgets all rows.
     pub fn clear(&mut self, memory: &mut MemoryBudget) {
         let width = self.head.width();

@@ -4,6 +4,7 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::deferred::{all_hold, evaluated, retried};
 use crate::memory::{Held, row_bytes};
+use crate::operator::extreme::Extreme;
 use crate::operator::key_set::write_compare_key;
 use crate::row_store::RowStore;
 use datum::{SqlError, Value, error_code};
@@ -168,7 +169,11 @@ impl<'p> ApplyRows<'p> {
             let keys = Some(self.keep_keys(equality, context).await?);
             return Ok(Kept { rows, keys });
         }
-        rows.fill(&mut *self.query, context).await?;
+        if let Some(extreme) = Extreme::of(&self.plan.kind) {
+            extreme.fill(&mut *self.query, &mut rows, context).await?;
+        } else {
+            rows.fill(&mut *self.query, context).await?;
+        }
         self.held_rows = rows.held_bytes();
         Ok(Kept { rows, keys: None })
     }
