@@ -2,7 +2,9 @@
 //!
 //! The result only has to describe the rows for which the comparison can be true; when in doubt it is `Unusable` and
 //! the rows are checked one by one.
-use datum::{ColumnType, Date, DateTime, Decimal, MomentContext, TimeZone, Timestamp, Value, no_warning};
+use datum::{
+    ColumnType, Date, DateTime, Decimal, MomentContext, TimeZone, Timestamp, TypeKind, Value, no_warning,
+};
 use expression::EvalContext;
 use table::StorageKind;
 
@@ -64,7 +66,22 @@ pub fn bound_of(value: &Value, of: &ColumnType, column: &ColumnType, context: &E
         StorageKind::Date | StorageKind::DateTime | StorageKind::Timestamp | StorageKind::Time => {
             moment_bound(value, of, column, context)
         }
-        StorageKind::Enum | StorageKind::Set | StorageKind::Json => Bound::Unusable,
+        StorageKind::Enum => member_bound(value, of, column),
+        StorageKind::Set | StorageKind::Json => Bound::Unusable,
+    }
+}
+
+/// The member of an ENUM whose text is equal to the value: no two are by the column's collation.
+fn member_bound(value: &Value, of: &ColumnType, column: &ColumnType) -> Bound {
+    let (TypeKind::Enum(members), Value::Bytes(text)) = (&column.kind, value) else { return Bound::Unusable };
+    let is_equal = |other: &[u8]| column.collation.compare(other, text).is_eq();
+    // What was no member when it was stored has the empty text and the number 0.
+    if !of.kind.is_string() || is_equal(b"") {
+        return Bound::Unusable;
+    }
+    match (1u16..).zip(members.iter()).find(|(_, member)| is_equal(member)) {
+        Some((number, _)) => Bound::Exact(Value::Enum(number)),
+        None => Bound::Never,
     }
 }
 

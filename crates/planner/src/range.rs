@@ -143,7 +143,7 @@ impl RangeFinder<'_> {
                 } else {
                     return None;
                 };
-                if !self.is_known(value) || !index_orders(column_type, *mode) {
+                if !self.is_known(value) || !index_finds(column_type, *mode, value) {
                     return None;
                 }
                 match operator {
@@ -154,7 +154,7 @@ impl RangeFinder<'_> {
             }
             ExprKind::In { negated: false, operand, list, .. } if self.is_column(operand, column) => {
                 let usable = |(mode, value): &(CompareMode, Expr)| {
-                    self.is_known(value) && index_orders(column_type, *mode)
+                    self.is_known(value) && index_finds(column_type, *mode, value)
                 };
                 (list.len() <= ALTERNATIVES_MAX && list.iter().all(usable))
                     .then(|| KeyCondition::OneOf(list.iter().map(|(_, value)| value.clone()).collect()))
@@ -354,6 +354,14 @@ fn set_once(side: &mut Option<(Expr, bool)>, value: &Expr, included: bool) -> bo
     }
     *side = Some((value.clone(), included));
     true
+}
+
+/// Whether what is equal to the value by `mode` has one key. The keys of an ENUM have the order of its members, and a text is the text of one.
+fn index_finds(column_type: &ColumnType, mode: CompareMode, value: &Expr) -> bool {
+    let is_member = matches!(column_type.kind, TypeKind::Enum(_))
+        && mode == CompareMode::Text(column_type.collation)
+        && value.ty.column.kind.is_string();
+    is_member || index_orders(column_type, mode)
 }
 
 /// Whether comparing by `mode` agrees with the order of the column's keys.

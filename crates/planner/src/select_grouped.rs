@@ -156,11 +156,14 @@ impl Planner<'_> {
         for (position, descending) in extremes {
             let wanted = wanted_column(block, *position, *descending);
             let tree = Some(JoinTree::Source(source));
-            let row = self.build_row_source(block, tree, conditions.to_vec(), wanted, false)?;
+            // NULLs stand together at one end of what the other conditions leave of an index, which begins behind them.
+            let mut conditions = conditions.to_vec();
+            conditions.extend(self.not_null(block, *position)?);
+            let row = self.build_row_source(block, tree, conditions, wanted, false)?;
             if !row.ordered {
                 return Ok(None);
             }
-            ends.push(self.first_not_null(block, row.node, *position)?);
+            ends.push(limit(row.node, Some((Expr::int(1), None))));
         }
         Ok(match ends.len() {
             0 => None,
@@ -172,12 +175,14 @@ impl Planner<'_> {
         })
     }
 
-    /// The first row which is not NULL there.
-    fn first_not_null(&self, block: &Block, input: Node, position: usize) -> Result<Node, SqlError> {
-        let Position::Column { source, column } = block.frame[position] else { return Ok(input) };
+    /// The condition that a column of a table is not NULL, if it can be.
+    fn not_null(&self, block: &Block, position: usize) -> Result<Option<Expr>, SqlError> {
+        let Position::Column { source, column } = block.frame[position] else { return Ok(None) };
         let column_type = block.sources[source].columns[column].column_type.clone();
-        let is_set = self.context.bind.truth_test(TruthTest::NotNull, Expr::column(position, column_type))?;
-        Ok(limit(filter(input, vec![is_set]), Some((Expr::int(1), None))))
+        if !column_type.nullable {
+            return Ok(None);
+        }
+        self.context.bind.truth_test(TruthTest::NotNull, Expr::column(position, column_type)).map(Some)
     }
 }
 

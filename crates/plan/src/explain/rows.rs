@@ -3,7 +3,7 @@ use crate::access::{AccessPath, IndexMerge, MergeKind, MergePart, RangeCondition
 use crate::common::CommonTable;
 use crate::node::{Node, NodeKind};
 use crate::statement::{Plan, PlanKind};
-use expression::{Expr, ExprKind};
+use expression::{Expr, ExprKind, TruthTest};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExplainRow {
@@ -326,16 +326,18 @@ fn reads_ends(node: &Node) -> bool {
     match &node.kind {
         NodeKind::UnionAll { inputs } => inputs.iter().all(reads_ends),
         NodeKind::Limit { input, .. } => match &input.kind {
-            NodeKind::Filter { input, .. } => match &input.kind {
-                NodeKind::Table(access) => {
-                    access.filter.is_empty() && access.entry_filter.is_empty() && access.gate.is_empty()
-                }
-                _ => false,
-            },
+            NodeKind::Table(access) => {
+                let mut tests = access.filter.iter().chain(&access.entry_filter);
+                tests.all(is_set) && access.gate.is_empty()
+            }
             _ => false,
         },
         _ => false,
     }
+}
+
+fn is_set(condition: &Expr) -> bool {
+    matches!(condition.kind, ExprKind::TruthTest(TruthTest::NotNull, _))
 }
 
 fn whole(rows: f64) -> u64 {
