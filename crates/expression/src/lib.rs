@@ -14,6 +14,7 @@ mod interval;
 mod json_path;
 mod json_table;
 mod locale;
+mod operands;
 mod operator;
 mod regexp;
 mod text;
@@ -38,4 +39,5 @@ pub use functions::{
 pub use interval::IntervalUnit;
 pub use json_table::{JsonPath, table_document, table_value};
 pub use locale::{LOCALE_NAMES, Locale};
+pub use operands::{for_each_operand, positions_read};
 pub use operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};

@@ -41,6 +41,8 @@ pub(super) struct Opened {
     /// The secondary index that is read, `None` for the clustered records.
     pub(super) index: Option<usize>,
     projection: Projection,
+    /// What the filter reads of a record, and what is read of it besides when it has passed; `None` where the filter reads all or is not there.
+    halves: Option<(Projection, Projection)>,
     /// What the entry filter reads of an entry, if there is one.
     entry_projection: Option<Projection>,
     pub(super) entries: EntryBatch,
@@ -71,6 +73,28 @@ fn range_of(span: &KeySpan) -> KeyRange {
         upper: key(&span.upper),
         upper_excluded: is_excluded(&span.upper),
     }
+}
+
+/// A projection for the columns that the filter reads, and one for the others: rows that fail are not decoded further.
+fn halves_of(
+    access: &TableAccess,
+    project: impl Fn(&[(usize, usize)]) -> Option<Projection>,
+) -> Option<(Projection, Projection)> {
+    if access.filter.is_empty() || access.projection.len() < 2 {
+        return None;
+    }
+    let mut read = Vec::new();
+    access
+        .filter
+        .iter()
+        .chain(&access.implied)
+        .for_each(|condition| expression::positions_read(condition, &mut read));
+    let (first, rest): (Vec<_>, Vec<_>) =
+        access.projection.iter().partition(|(_, position)| read.contains(position));
+    if first.is_empty() || rest.is_empty() {
+        return None;
+    }
+    Some((project(&first)?, project(&rest)?))
 }
 
 impl<'p> TableScan<'p> {
@@ -104,10 +128,16 @@ impl<'p> TableScan<'p> {
             }
             _ => None,
         };
+        let is_covered = index.filter(|_| access.covering);
+        let halves = halves_of(access, |columns| match is_covered {
+            Some(index) => layout.project_entries(index, columns),
+            None => Some(layout.project_rows(columns)),
+        });
         Ok(Opened {
             mode: context.read_mode(access.lock),
             index,
             projection,
+            halves,
             entry_projection,
             entries: EntryBatch::default(),
             lookups: RowLookups::default(),
@@ -504,17 +534,41 @@ impl Opened {
         context: &mut ExecContext<'_>,
         out: &mut RowBatch,
     ) -> Result<(), SqlError> {
-        let frame = out.push_copy(base);
-        let read = self.handle.layout().read_row(&access.table, &self.projection, row_key, record, frame);
-        read.map_err(|_| damaged(&access.table.name))?;
+        self.decode(access, base, (row_key, record), row_key, context, out).await.map(|_| ())
+    }
+
+    /// Decodes a record, or an entry that has all that is wanted, into a row of `out`; true if it passes the filter and is there.
+    async fn decode(
+        &self,
+        access: &TableAccess,
+        base: &[Value],
+        (key, value): (&[u8], &[u8]),
+        row_key: &[u8],
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let layout = self.handle.layout();
+        let read = |projection: &Projection, frame: &mut [Value]| {
+            let read = match self.index.filter(|_| access.covering) {
+                Some(index) => layout.read_entry(index, projection, key, value, frame),
+                None => layout.read_row(&access.table, projection, key, value, frame),
+            };
+            read.map_err(|_| damaged(&access.table.name))
+        };
+        let first = self.halves.as_ref().map_or(&self.projection, |(first, _)| first);
+        read(first, out.push_copy(base))?;
         let last = out.len() - 1;
         if let Some(position) = access.row_key_position {
             out.row_mut(last)[position] = Value::bytes(row_key);
         }
         if !self.passes(access, out.row(last), context).await? {
             out.pop();
+            return Ok(false);
         }
-        Ok(())
+        if let Some((_, rest)) = &self.halves {
+            read(rest, out.row_mut(last))?;
+        }
+        Ok(true)
     }
 
     /// Turns one entry into a row of `out`, if it passes the filter.
@@ -547,36 +601,20 @@ impl Opened {
             return Ok(());
         }
         let layout = self.handle.layout();
-        match self.index {
-            None => {
-                let frame = out.push_copy(base);
-                layout.read_row(&access.table, &self.projection, key, value, frame).map_err(broken)?;
+        let passes = if self.index.is_none() || access.covering {
+            self.decode(access, base, (key, value), row_key, context, out).await?
+        } else {
+            let record = context.host.transaction().get(layout.tree, row_key, self.mode).await;
+            let record = record.map_err(|error| table_error(&access.table, error))?;
+            // A locking read may find the entry and then wait; the row can be gone afterwards.
+            let Some(record) = record else { return Ok(()) };
+            self.decode(access, base, (row_key, &record), row_key, context, out).await?
+        };
+        if !passes && let ReadMode::Locking(..) = self.mode {
+            if let Some(index) = self.index {
+                context.host.transaction().unlock_unmatched(layout.indexes[index].tree, key, self.mark);
             }
-            Some(index) if access.covering => {
-                let frame = out.push_copy(base);
-                layout.read_entry(index, &self.projection, key, value, frame).map_err(broken)?;
-            }
-            Some(_) => {
-                let record = context.host.transaction().get(layout.tree, row_key, self.mode).await;
-                let record = record.map_err(|error| table_error(&access.table, error))?;
-                // A locking read may find the entry and then wait; the row can be gone afterwards.
-                let Some(record) = record else { return Ok(()) };
-                let frame = out.push_copy(base);
-                layout.read_row(&access.table, &self.projection, row_key, &record, frame).map_err(broken)?;
-            }
-        }
-        let last = out.len() - 1;
-        if let Some(position) = access.row_key_position {
-            out.row_mut(last)[position] = Value::bytes(row_key);
-        }
-        if !self.passes(access, out.row(last), context).await? {
-            out.pop();
-            if let ReadMode::Locking(..) = self.mode {
-                if let Some(index) = self.index {
-                    context.host.transaction().unlock_unmatched(layout.indexes[index].tree, key, self.mark);
-                }
-                context.host.transaction().unlock_unmatched(layout.tree, row_key, self.mark);
-            }
+            context.host.transaction().unlock_unmatched(layout.tree, row_key, self.mark);
         }
         Ok(())
     }
