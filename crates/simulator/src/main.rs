@@ -24,24 +24,26 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --clients N       clients per seed
   --rot COUNT       nothing but damages at rest, so many per seed, table by table and counted by kind of file
   --store 1         the page store without an engine; --damages, --transactions, --clients and --threads do not count
-  --ddl 1           SQL that changes definitions, through sessions of a server; of the others --seed, --seeds, --seconds
-                    and --crash-point count
+  --ddl 1           SQL that changes definitions, through sessions of a server; of the others --seed, --seeds, --seconds,
+                    --crash-point and --transactions (changes of definitions) count
+  --one-in N        of --ddl: check one of so many crash points (default 1)
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
 
 fn main() -> ExitCode {
-    let Request { options, budget, fault, store, ddl, rot } = match parse(std::env::args().skip(1)) {
-        Ok(Some(parsed)) => parsed,
-        Ok(None) => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(message) => {
-            eprintln!("simulator: {message}\n\n{HELP}");
-            return ExitCode::from(2);
-        }
-    };
+    let Request { options, budget, fault, store, ddl, one_in, units, rot } =
+        match parse(std::env::args().skip(1)) {
+            Ok(Some(parsed)) => parsed,
+            Ok(None) => {
+                print!("{HELP}");
+                return ExitCode::SUCCESS;
+            }
+            Err(message) => {
+                eprintln!("simulator: {message}\n\n{HELP}");
+                return ExitCode::from(2);
+            }
+        };
     let result = match fault {
         _ if store => {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
@@ -51,7 +53,9 @@ fn main() -> ExitCode {
             }
         }
         _ if ddl => {
-            let ddl = DdlOptions { crash_point: options.crash_point, ..DdlOptions::new(options.seed) };
+            let mut ddl = DdlOptions { crash_point: options.crash_point, ..DdlOptions::new(options.seed) };
+            ddl.units = units.unwrap_or(ddl.units);
+            ddl.one_in = one_in;
             run_ddl_many(&ddl, &budget).map(|summary| summary.to_string())
         }
         _ if rot > 0 => run_rot_many(&options, &budget, rot),
@@ -76,6 +80,10 @@ struct Request {
     fault: Option<u64>,
     store: bool,
     ddl: bool,
+    /// Crash points of which one is checked.
+    one_in: usize,
+    /// What was asked for instead of the usual number of transactions.
+    units: Option<usize>,
     /// Damages per seed.
     rot: u64,
 }
@@ -99,6 +107,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     let mut fault = None;
     let mut store = false;
     let mut ddl = false;
+    let mut one_in = 1;
+    let mut units = None;
     let mut rot = 0;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
@@ -122,11 +132,15 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
             }
             "--store" => store = number > 0,
             "--ddl" => ddl = number > 0,
+            "--one-in" => one_in = (number as usize).max(1),
             "--rot" => rot = number,
             "--fault" => fault = Some(number),
             "--faults" => budget.faults = number,
             "--damages" => budget.damages = number,
-            "--transactions" => options.workload.transactions = number as usize,
+            "--transactions" => {
+                options.workload.transactions = number as usize;
+                units = Some(number as usize);
+            }
             "--clients" => options.workload.clients = (number as usize).clamp(1, 12),
             _ => return Err(format!("unknown option {name}")),
         }
@@ -134,5 +148,5 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     if budget.time.is_some() && !seeds_given {
         budget.seeds = u64::MAX;
     }
-    Ok(Some(Request { options, budget, fault, store, ddl, rot }))
+    Ok(Some(Request { options, budget, fault, store, ddl, one_in, units, rot }))
 }

@@ -41,6 +41,7 @@ pub struct Summary {
     pub crash_points: u64,
     pub recovery_crashes: u64,
     pub faults: u64,
+    pub temporary_files: u64,
     pub damages: u64,
     pub damages_noticed: u64,
     pub commits: u64,
@@ -51,11 +52,12 @@ impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} seeds, {} crash points, {} crashes during recovery, {} faults, {} damages ({} noticed), {} commits, 0 violations in {:.1} s",
+            "{} seeds, {} crash points, {} crashes during recovery, {} faults, {} temporary files, {} damages ({} noticed), {} commits, 0 violations in {:.1} s",
             self.seeds,
             self.crash_points,
             self.recovery_crashes,
             self.faults,
+            self.temporary_files,
             self.damages,
             self.damages_noticed,
             self.commits,
@@ -131,6 +133,7 @@ impl Summary {
         self.crash_points += report.crash_points;
         self.recovery_crashes += report.recovery_crashes;
         self.faults += report.faults;
+        self.temporary_files += report.temporary_files;
         self.damages += report.damages;
         self.damages_noticed += report.damages_noticed;
         self.commits += report.commits;

@@ -42,8 +42,10 @@ pub struct Report {
     pub crash_points: u64,
     /// Crashes during recovery, on top.
     pub recovery_crashes: u64,
-    /// Runs with an injected error or a full disk.
+    /// Runs with an injected error or a full disk; beside changes of definitions, statements that failed for one.
     pub faults: u64,
+    /// Made for statements that do not fit into memory.
+    pub temporary_files: u64,
     /// Damaged copies, and those whose damage was noticed; the others were repaired or not concerned.
     pub damages: u64,
     pub damages_noticed: u64,

@@ -31,7 +31,9 @@ pub async fn open(env: Env, roomy: bool) -> Result<Arc<Instance>, String> {
         session_memory_bytes: 1 << 30,
         system_tables: system_tables::join,
     };
-    Instance::open(engine, config).await.map_err(|error| error.to_string())
+    let server = Instance::open(engine, config).await.map_err(|error| error.to_string())?;
+    server.temporary().remove_remains().await.map_err(|error| error.to_string())?;
+    Ok(server)
 }
 
 /// Sizes so small that a statement meets evictions, splits, checkpoints and spills.
@@ -90,6 +92,17 @@ pub struct Answer {
     pub end: String,
     pub is_error: bool,
     types: Vec<u8>,
+}
+
+impl Answer {
+    /// All of it.
+    pub fn text(&self) -> String {
+        if self.rows.is_empty() {
+            self.end.clone()
+        } else {
+            format!("{}\n{}", self.rows.join("\n"), self.end)
+        }
+    }
 }
 
 impl ResultSink for Answer {

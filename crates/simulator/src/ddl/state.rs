@@ -1,6 +1,7 @@
 //! What exists, as a client sees it: databases, definitions, what the information schema says of them, rows, accounts.
 //!
-//! Called by the performance, in the rehearsal after each unit and after each recovery.
+//! Called by the performance, in the rehearsal after each unit and after each recovery. Each view is read once for all
+//! databases: it makes its rows for the whole server whatever it is asked for.
 
 use super::builder::without_builds;
 use super::server::{Answer, Client};
@@ -13,15 +14,18 @@ use table::TableHandle;
 pub const DATABASES: [&str; 3] = ["d0", "d1", "d2"];
 /// The database whose rows change meanwhile.
 pub const ROWS_DATABASE: &str = "w";
+/// The database whose statements need temporary files.
+pub const SPILLS_DATABASE: &str = "s";
 pub const ACCOUNTS: [&str; 4] = ["u0", "u1", "u2", "u3"];
 
 /// Read from the information schema, each beside the column with the database.
-const VIEWS: [(&str, &str, &str); 6] = [
+const VIEWS: [(&str, &str, &str); 12] = [
     ("tables", "table_schema", "table_name, engine, row_format, table_collation, table_comment"),
     (
         "columns",
         "table_schema",
-        "table_name, ordinal_position, column_name, column_default, is_nullable, column_type, column_key, extra",
+        "table_name, ordinal_position, column_name, column_default, is_nullable, column_type, column_key, extra, \
+         generation_expression",
     ),
     (
         "statistics",
@@ -40,6 +44,28 @@ const VIEWS: [(&str, &str, &str); 6] = [
         "constraint_schema",
         "table_name, constraint_name, referenced_table_name, unique_constraint_name, update_rule, delete_rule",
     ),
+    ("check_constraints", "constraint_schema", "constraint_name, check_clause"),
+    (
+        "views",
+        "table_schema",
+        "table_name, view_definition, check_option, is_updatable, definer, security_type",
+    ),
+    (
+        "triggers",
+        "trigger_schema",
+        "trigger_name, event_manipulation, event_object_table, action_order, action_timing, action_statement, definer",
+    ),
+    (
+        "routines",
+        "routine_schema",
+        "routine_name, routine_type, dtd_identifier, routine_definition, is_deterministic, routine_comment",
+    ),
+    ("parameters", "specific_schema", "specific_name, ordinal_position, parameter_name, dtd_identifier"),
+    (
+        "events",
+        "event_schema",
+        "event_name, event_definition, event_type, interval_value, interval_field, status",
+    ),
 ];
 
 /// Everything that a crash may not halve.
@@ -52,13 +78,57 @@ pub struct State {
     pub kept_counters: BTreeMap<String, u64>,
 }
 
+/// What each of the sessions has changed.
+pub struct States {
+    pub definitions: State,
+    pub rows: State,
+    pub spills: State,
+}
+
+impl States {
+    pub async fn read(server: &Arc<Instance>) -> Result<States, String> {
+        let views = Views::read(server, &[&DATABASES[..], &[ROWS_DATABASE]].concat()).await?;
+        Ok(States {
+            definitions: State::definitions_beside(server, &views).await?,
+            rows: State::rows_beside(server, &views).await?,
+            spills: State::of_spills(server).await?,
+        })
+    }
+}
+
+/// Lines of the information schema, each with its database.
+struct Views(Vec<(String, String)>);
+
+impl Views {
+    async fn read(server: &Arc<Instance>, databases: &[&str]) -> Result<Views, String> {
+        let mut client = Client::connect(server);
+        let list = databases.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        let mut lines = Vec::new();
+        for (view, schema, columns) in VIEWS {
+            let text = format!(
+                "SELECT {schema}, {columns} FROM information_schema.{view} WHERE {schema} IN ({list})"
+            );
+            let mut found = read(&mut client, &text).await?;
+            found.rows.sort_unstable();
+            let parts = found.rows.iter().filter_map(|row| row.split_once('\t'));
+            lines.extend(parts.map(|(name, row)| (name.to_owned(), format!("{name} {view}: {row}"))));
+        }
+        Ok(Views(lines))
+    }
+}
+
 impl State {
     /// The definitions, their rows, and the accounts.
     pub async fn of_definitions(server: &Arc<Instance>) -> Result<State, String> {
+        State::definitions_beside(server, &Views::read(server, &DATABASES).await?).await
+    }
+
+    async fn definitions_beside(server: &Arc<Instance>, views: &Views) -> Result<State, String> {
         let mut state = State::default();
         let mut client = Client::connect(server);
         for database in DATABASES {
             state.read_database(&mut client, database).await?;
+            state.add_views(views, database);
             state.read_kept_counters(server, database).await?;
         }
         for account in ACCOUNTS {
@@ -70,9 +140,21 @@ impl State {
 
     /// The rows that are changed beside.
     pub async fn of_rows(server: &Arc<Instance>) -> Result<State, String> {
+        State::rows_beside(server, &Views::read(server, &[ROWS_DATABASE]).await?).await
+    }
+
+    async fn rows_beside(server: &Arc<Instance>, views: &Views) -> Result<State, String> {
         let mut state = State::default();
         state.read_database(&mut Client::connect(server), ROWS_DATABASE).await?;
+        state.add_views(views, ROWS_DATABASE);
         state.lines = state.lines.iter().filter_map(|line| without_builds(line)).collect();
+        Ok(state)
+    }
+
+    /// What is made by way of temporary files.
+    pub async fn of_spills(server: &Arc<Instance>) -> Result<State, String> {
+        let mut state = State::default();
+        state.read_database(&mut Client::connect(server), SPILLS_DATABASE).await?;
         Ok(state)
     }
 
@@ -82,9 +164,15 @@ impl State {
         if created.is_error {
             return Ok(());
         }
-        let tables = read(client, &format!("SHOW TABLES FROM {database}")).await?;
-        self.add(database, &tables);
-        for table in &tables.rows {
+        let all = read(client, &format!("SHOW FULL TABLES FROM {database}")).await?;
+        self.add(database, &all);
+        for (name, kind) in all.rows.iter().filter_map(|row| row.split_once('\t')) {
+            if kind == "VIEW" {
+                self.read_view(client, &format!("{database}.{name}")).await;
+            }
+        }
+        let tables = all.rows.iter().filter_map(|row| row.split_once('\t'));
+        for table in tables.filter(|(_, kind)| *kind == "BASE TABLE").map(|(table, _)| table) {
             let name = format!("{database}.{table}");
             let mut definition = read(client, &format!("SHOW CREATE TABLE {name}")).await?;
             if let Some(counter) = definition.rows.iter_mut().find_map(take_counter) {
@@ -95,14 +183,21 @@ impl State {
             rows.rows.sort_unstable();
             self.add(&name, &rows);
         }
-        for (view, schema, columns) in VIEWS {
-            let text =
-                format!("SELECT {columns} FROM information_schema.{view} WHERE {schema} = '{database}'");
-            let mut found = read(client, &text).await?;
-            found.rows.sort_unstable();
-            self.add(&format!("{database} {view}"), &found);
-        }
         Ok(())
+    }
+
+    fn add_views(&mut self, views: &Views, database: &str) {
+        let own = views.0.iter().filter(|(name, _)| name == database);
+        self.lines.extend(own.map(|(_, line)| line.clone()));
+    }
+
+    /// Its tables may be gone: then the answer is the error.
+    async fn read_view(&mut self, client: &mut Client, name: &str) {
+        let definition = client.query(&format!("SHOW CREATE VIEW {name}")).await;
+        self.add(name, &definition);
+        let mut rows = client.query(&format!("SELECT * FROM {name}")).await;
+        rows.rows.sort_unstable();
+        self.add(name, &rows);
     }
 
     /// By looking at each table as its first use after a start does.

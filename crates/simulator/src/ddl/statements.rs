@@ -37,21 +37,21 @@ pub fn first_rows() -> Vec<Texts> {
 }
 
 impl Author<'_> {
-    fn below(&self, limit: usize) -> usize {
+    pub fn below(&self, limit: usize) -> usize {
         self.random.below(limit)
     }
 
-    fn one<'t, T>(&self, of: &'t [T]) -> &'t T {
+    pub fn one<'t, T>(&self, of: &'t [T]) -> &'t T {
         &of[self.below(of.len())]
     }
 
     /// All tables whose definitions change.
-    fn tables(&self) -> Vec<Arc<TableDef>> {
+    pub fn tables(&self) -> Vec<Arc<TableDef>> {
         let tables = DATABASES.iter().flat_map(|database| self.server.catalog().tables(database));
         tables.map(|table| table.definition().clone()).collect()
     }
 
-    fn database(&self) -> String {
+    pub fn database(&self) -> String {
         let exists = |name: &&&str| self.server.catalog().database(name).is_some();
         let present: Vec<&&str> = DATABASES.iter().filter(exists).collect();
         if present.is_empty() { DATABASES[0].to_owned() } else { (**self.one(&present)).to_owned() }
@@ -78,7 +78,7 @@ impl Author<'_> {
             return vec![self.create_table()];
         }
         let table = self.one(&tables).clone();
-        let text = match self.below(24) {
+        let text = match self.below(34) {
             0..=2 => self.create_table(),
             3 => format!("CREATE TABLE {} LIKE {}", self.new_name(), name(&table)),
             4 => format!("CREATE TABLE {} AS SELECT * FROM {}", self.new_name(), name(&table)),
@@ -102,6 +102,8 @@ impl Author<'_> {
             19 => self.account_statement(),
             20 => return self.transaction(&table),
             21 => format!("OPTIMIZE TABLE {}", name(&table)),
+            22..=28 => return self.object(&table),
+            29 | 30 => return self.temporary(&table),
             _ => self.insert(&table),
         };
         vec![text]
@@ -124,6 +126,12 @@ impl Author<'_> {
         if self.below(3) == 0 {
             parts.push("UNIQUE u (id, a)".to_owned());
         }
+        if self.below(3) == 0 {
+            parts.push(self.computed());
+        }
+        if self.below(3) == 0 {
+            parts.push(format!("CONSTRAINT {} CHECK (a <> {})", self.new_column(), self.below(300)));
+        }
         let tables = self.tables();
         if self.below(3) == 0 && !tables.is_empty() {
             parts.push(self.foreign_key(self.one(&tables[..])));
@@ -134,6 +142,12 @@ impl Author<'_> {
     fn foreign_key(&self, parent: &Arc<TableDef>) -> String {
         let action = self.one(&["", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON UPDATE CASCADE"]);
         format!("FOREIGN KEY (a) REFERENCES {} (id){action}", name(parent))
+    }
+
+    /// A column computed from others, which may have an index.
+    fn computed(&self) -> String {
+        let kind = *self.one(&["VIRTUAL", "STORED", "VIRTUAL UNIQUE"]);
+        format!("{} BIGINT AS (COALESCE(a, 0) * 2 + id) {kind}", self.new_column())
     }
 
     fn column_type(&self) -> &'static str {
@@ -173,7 +187,7 @@ impl Author<'_> {
 
     fn alteration(&self, table: &TableDef) -> String {
         let column = &self.one(&table.columns).name;
-        match self.below(14) {
+        match self.below(18) {
             0..=2 => {
                 let place = if self.below(2) == 0 { " FIRST" } else { "" };
                 format!("ADD COLUMN {} {}{place}", self.new_column(), self.column_type())
@@ -191,6 +205,14 @@ impl Author<'_> {
             }
             11 if !table.foreign_keys.is_empty() => {
                 format!("DROP FOREIGN KEY `{}`", self.one(&table.foreign_keys).name)
+            }
+            14 => format!("ADD COLUMN {}", self.computed()),
+            15 => format!("ADD CONSTRAINT {} CHECK (a < {})", self.new_column(), 200 + self.below(300)),
+            16 if !table.checks.is_empty() => {
+                let check = &self.one(&table.checks).name;
+                let change = *self.one(&["DROP CHECK", "ALTER CHECK"]);
+                let rest = if change == "DROP CHECK" { "" } else { " NOT ENFORCED" };
+                format!("{change} `{check}`{rest}")
             }
             12 => "MODIFY a BIGINT".to_owned(),
             13 => "CONVERT TO CHARACTER SET latin1".to_owned(),
@@ -233,17 +255,21 @@ impl Author<'_> {
     }
 
     fn insert(&self, table: &TableDef) -> String {
-        let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        let given: Vec<&ColumnDef> =
+            table.columns.iter().filter(|column| column.generated.is_none() && !column.hidden).collect();
+        let columns: Vec<&str> = given.iter().map(|column| column.name.as_str()).collect();
+        let list = columns.join(", ");
         if self.below(4) == 0 {
             let others = columns.iter().map(|name| if *name == "id" { "id + 300" } else { name });
             let others = others.collect::<Vec<_>>().join(", ");
-            return format!("INSERT INTO {0} SELECT {others} FROM {0}", name(table));
+            return format!("INSERT INTO {0} ({list}) SELECT {others} FROM {0}", name(table));
         }
         let rows = (0..1 + self.below(30)).map(|_| {
-            let values: Vec<String> = table.columns.iter().map(|column| self.value(column)).collect();
+            let values: Vec<String> = given.iter().map(|column| self.value(column)).collect();
             format!("({})", values.join(", "))
         });
-        format!("INSERT IGNORE INTO {} VALUES {}", name(table), rows.collect::<Vec<_>>().join(", "))
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        format!("INSERT IGNORE INTO {} ({list}) VALUES {rows}", name(table))
     }
 
     fn value(&self, column: &ColumnDef) -> String {
@@ -299,7 +325,7 @@ impl Author<'_> {
     }
 }
 
-fn name(table: &TableDef) -> String {
+pub fn name(table: &TableDef) -> String {
     format!("{}.{}", table.database, table.name)
 }
 

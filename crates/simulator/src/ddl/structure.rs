@@ -25,6 +25,12 @@ pub async fn check_structure(server: &Arc<Instance>) -> Result<(), String> {
             tables.push(table);
         }
     }
+    // Those of living sessions.
+    for table in catalog.temporary_tables() {
+        let definition = table.definition();
+        owned.insert(TreeId(definition.tree));
+        owned.extend(definition.indexes.iter().map(|index| TreeId(index.tree)));
+    }
     let stored: BTreeSet<TreeId> = engine.tree_ids().into_iter().collect();
     if let Some(tree) = stored.difference(&owned).next() {
         return Err(format!("tree {} belongs to no table", tree.0));
@@ -43,4 +49,15 @@ pub async fn check_structure(server: &Arc<Instance>) -> Result<(), String> {
         return Err(format!("pages are lost: {report:?}"));
     }
     Ok(())
+}
+
+/// Without living sessions nothing is temporary: neither tables nor space in files.
+pub fn check_temporary(server: &Arc<Instance>) -> Result<(), String> {
+    if let Some(table) = server.catalog().temporary_tables().first() {
+        return Err(format!("the temporary table {} outlives its session", table.definition().name));
+    }
+    match server.temporary().used_bytes() {
+        0 => Ok(()),
+        bytes => Err(format!("temporary files that nobody has take {bytes} bytes")),
+    }
 }
