@@ -192,10 +192,19 @@ impl Connection {
 
     /// Puts a query behind what is to be sent.
     pub fn send_query(&mut self, text: &[u8]) {
+        self.put_query(text);
+        self.expected.push_back(false);
+    }
+
+    pub(crate) fn put_query(&mut self, text: &[u8]) {
         let at = self.put_command(QUERY);
         self.stream.out.extend_from_slice(text);
         self.stream.end_packet(at);
-        self.expected.push_back(false);
+    }
+
+    /// Whether the last packet of a result is an OK packet.
+    pub(crate) fn ends_with_ok(&self) -> bool {
+        self.capabilities & greeting::DEPRECATE_EOF != 0
     }
 
     /// Puts a statement with its values behind what is to be sent.
@@ -251,7 +260,7 @@ impl Connection {
             let range = self.stream.next_packet().await?;
             answer.add_column(self.stream.packet(range))?;
         }
-        let ends_with_ok = self.capabilities & greeting::DEPRECATE_EOF != 0;
+        let ends_with_ok = self.ends_with_ok();
         if !ends_with_ok {
             self.stream.next_packet().await?;
         }
@@ -316,7 +325,7 @@ impl Connection {
         reader.bytes(1)?;
         let id = reader.integer(4)? as u32;
         let (columns, places) = (reader.integer(2)?, reader.integer(2)?);
-        let has_ends = self.capabilities & greeting::DEPRECATE_EOF == 0;
+        let has_ends = !self.ends_with_ok();
         for count in [places, columns] {
             let packets = if count > 0 { count + u64::from(has_ends) } else { 0 };
             for _ in 0..packets {

@@ -16,6 +16,7 @@ mod dump;
 mod error;
 mod field;
 mod greeting;
+mod rows;
 mod statement;
 mod stream;
 mod tls;
@@ -26,6 +27,7 @@ pub use connection::Connection;
 pub use dsn::{Dsn, TlsMode};
 pub use dump::DumpFrom;
 pub use error::Error;
+pub use rows::fields;
 pub use statement::Statement;
 pub use value::{Value, put_literal};
 

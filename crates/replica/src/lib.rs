@@ -3,12 +3,15 @@
 //! Invariant: each connection begins where the applier stands, so nothing that was received and lost needs to be known; between
 //! two attempts to connect it sleeps, and it wakes for events, for heartbeats and when it is asked to stop.
 //!
-//! `receiver` is the loop with its attempts, `greeting` what is asked of a source before its events, `stream` the events.
+//! `receiver` is the loop with its attempts, `greeting` what is asked of a source before its events, `stream` the events. `copy`
+//! makes a new server the copy that a replica begins with.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod copy;
 mod greeting;
 mod receiver;
 mod stream;
 
+pub use copy::{CopyPlan, CopySource, Facts, copy};
 pub use receiver::receive;

@@ -10,6 +10,7 @@ mod log;
 mod machine;
 mod version;
 
+mod attachment;
 mod binary_log;
 mod certificate;
 mod copy_directory;

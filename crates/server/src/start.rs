@@ -15,6 +15,7 @@ use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
 use env::TemporarySpace;
 use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
+use crate::attachment::Attachment;
 use crate::binary_log::BinaryLogPlan;
 use crate::copy_directory::CopyDirectories;
 use crate::data_directory::DataDirectory;
@@ -74,9 +75,10 @@ pub fn run(mut settings: Settings) -> Result<ExitCode, String> {
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let mut signals = runtime.block_on(async { StopSignals::install() })?;
+    let attachment = crate::attachment::prepare(&runtime, &mut settings, &directory)?;
     let logs = LogFiles::start(directory.path(), log_head(&settings))?;
     let (pool, threads) = WorkerPool::start(worker_count, settings.session_moves)?;
-    let served = serve(&runtime, &mut signals, &settings, &directory, &pool, &logs);
+    let served = serve(&runtime, &mut signals, attachment, &settings, (&directory, &pool, &logs));
     pool.stop(threads);
     logs.settle();
     served
@@ -96,15 +98,15 @@ fn choose_page_size(large: bool) {
 fn serve(
     runtime: &tokio::runtime::Runtime,
     signals: &mut StopSignals,
+    attachment: Option<Attachment>,
     settings: &Settings,
-    directory: &DataDirectory,
-    pool: &WorkerPool,
-    logs: &Arc<LogFiles>,
+    (directory, pool, logs): (&DataDirectory, &WorkerPool, &Arc<LogFiles>),
 ) -> Result<ExitCode, String> {
     let server = open_store(settings, directory, pool, logs)?;
     let requests = StopRequests::default();
     requests.listen_to(&server);
-    let listening = start_listening(settings, directory, pool, &server);
+    let attached = attachment.map_or(Ok(()), |attachment| attachment.run(runtime, signals, &server, pool));
+    let listening = attached.and_then(|()| start_listening(settings, directory, pool, &server));
     let result = match listening {
         Ok(listening) => {
             let mut manager = ServiceManager::of_environment();
@@ -314,7 +316,7 @@ fn with_file_names(settings: &Settings, directory: &DataDirectory) -> Result<Vec
     Ok(variables)
 }
 
-fn random_u64() -> u64 {
+pub(crate) fn random_u64() -> u64 {
     let mut bytes = [0; 8];
     aws_lc_rs::rand::fill(&mut bytes).expect("the operating system gives random bytes");
     u64::from_le_bytes(bytes)

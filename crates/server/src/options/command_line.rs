@@ -5,9 +5,13 @@
 use std::path::PathBuf;
 
 use engine::Inspected;
+use replica::CopySource;
 
 use super::settings::{Given, Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
+
+/// The password of the account at the source, for a `--from` without one.
+const PASSWORD_VARIABLE: &str = "EVENKEEL_SOURCE_PASSWORD";
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -34,6 +38,9 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
     }
     if let Some(("inspect", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return inspect_command(rest);
+    }
+    if let Some(("replicate", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return replicate_command(rest);
     }
     let mut given = Vec::new();
     let mut rest = arguments.iter();
@@ -76,6 +83,27 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         true => Command::Valid(settings.warnings),
         false => Command::Serve(Box::new(settings)),
     })
+}
+
+/// `serve` with the source that is copied first.
+fn replicate_command(arguments: &[String]) -> Result<Command, String> {
+    let mut from = None;
+    let mut others = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.strip_prefix("--from") {
+            Some("") => from = rest.next().cloned(),
+            Some(value) if value.starts_with('=') => from = Some(value[1..].to_owned()),
+            _ => others.push(argument.clone()),
+        }
+    }
+    let mut command = parse_command_line(&others)?;
+    if let Command::Serve(settings) = &mut command {
+        let from =
+            from.ok_or("replicate needs the server to copy: --from mysql://user:password@host:port")?;
+        settings.copies_from = Some(CopySource::parse(&from, std::env::var(PASSWORD_VARIABLE).ok())?);
+    }
+    Ok(command)
 }
 
 fn verify_command(arguments: &[String]) -> Result<Command, String> {

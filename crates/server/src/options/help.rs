@@ -8,6 +8,7 @@ const INTRODUCTION: &str = "\
 evenkeel: a transactional database server that speaks the MySQL protocol.
 
 Usage: evenkeel [serve] [options]
+       evenkeel replicate --from mysql://USER:PASSWORD@HOST:PORT [options]
        evenkeel verify DATADIR
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
        evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup   (each has --help)
@@ -27,6 +28,10 @@ const ENDING: &str = "
   --validate-config  Checks the options, says what would have no effect, and does not start.
   --print-defaults   The options of the option files and the command line.
   --version, -V   The version.
+
+replicate makes a server on an empty data directory the copy of MySQL 8.0 to 9.7 or of another Evenkeel, accounts included, and
+its replica; then it serves like any start, with super_read_only=ON. Begun again it goes on, or begins an unfinished
+copy anew. EVENKEEL_SOURCE_PASSWORD has the password where --from has none.
 
 verify checks everything in the data directory of a stopped server (superblocks, log, every page, every tree, the
 dictionary, rows against indexes) without writing there, names the tables that are damaged and says what to do. Its

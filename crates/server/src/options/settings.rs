@@ -65,6 +65,8 @@ pub struct Settings {
     pub flush_log_at_commit: u8,
     /// What the files of the binary log are called, if there is one.
     pub binary_log: Option<String>,
+    /// The server that a new data directory becomes a copy of.
+    pub copies_from: Option<replica::CopySource>,
     /// For the session's registry: only what was given, plus what this program alone knows.
     pub variables: Vec<(String, String)>,
     /// Options that were renamed, limited, or have no effect, each with its place and the reason.
@@ -232,6 +234,7 @@ impl Settings {
             redo_capacity_bytes: number("innodb-redo-log-capacity"),
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
             binary_log: binary_log_base(&text("log-bin")),
+            copies_from: None,
             variables: variables.collect(),
             warnings,
         }

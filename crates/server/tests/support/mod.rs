@@ -64,9 +64,15 @@ pub struct TestServer {
 
 /// The program with its data in `directory`; EVENKEEL_PROGRAM names another build of it.
 pub fn evenkeel(directory: &TestDirectory) -> Command {
+    program(directory, "serve")
+}
+
+/// The program with one of its commands for a data directory.
+fn program(directory: &TestDirectory, command: &str) -> Command {
+    let name = command;
     let built = PathBuf::from(env!("CARGO_BIN_EXE_evenkeel"));
     let mut command = Command::new(std::env::var_os("EVENKEEL_PROGRAM").map_or(built, PathBuf::from));
-    command.arg("serve").arg(format!("--datadir={}", directory.path().join("data").display()));
+    command.arg(name).arg(format!("--datadir={}", directory.path().join("data").display()));
     command.env_remove("EVENKEEL_ROOT_PASSWORD").stdin(Stdio::null());
     command
 }
@@ -82,10 +88,8 @@ impl TestServer {
 
     /// Starts the program by way of another one, which becomes it (as `nice` and `strace -D` do).
     pub fn start_under(directory: TestDirectory, wrapper: Option<Command>, options: &[&str]) -> Self {
-        let log = directory.path().join("log");
-        let _ = fs::remove_file(&log);
         let program = evenkeel(&directory);
-        let mut command = match wrapper {
+        let command = match wrapper {
             Some(mut wrapper) => {
                 wrapper.arg(program.get_program()).args(program.get_args());
                 wrapper.env_remove("EVENKEEL_ROOT_PASSWORD").stdin(Stdio::null());
@@ -93,12 +97,36 @@ impl TestServer {
             }
             None => program,
         };
+        Self::launch(directory, command, options)
+    }
+
+    /// Starts a copy of another server, without waiting for it.
+    pub fn begin_replicate(directory: TestDirectory, from: &str, options: &[&str]) -> Self {
+        let mut command = program(&directory, "replicate");
+        command.arg(format!("--from={from}")).stderr(Stdio::piped());
+        Self::spawn(directory, command, options)
+    }
+
+    /// Starts a copy of another server and waits until it serves.
+    pub fn replicate(directory: TestDirectory, from: &str, options: &[&str]) -> Self {
+        let mut server = Self::begin_replicate(directory, from, options);
+        server.port = server.wait_until_ready();
+        server
+    }
+
+    fn launch(directory: TestDirectory, command: Command, options: &[&str]) -> Self {
+        let mut server = Self::spawn(directory, command, options);
+        server.port = server.wait_until_ready();
+        server
+    }
+
+    fn spawn(directory: TestDirectory, mut command: Command, options: &[&str]) -> Self {
+        let log = directory.path().join("log");
+        let _ = fs::remove_file(&log);
         command.arg("--port=0").arg(format!("--socket={}", directory.path().join("sock").display()));
         command.arg(format!("--log-error={}", log.display())).args(options);
         let child = command.spawn().expect("the program was built");
-        let mut server = Self { child, port: 0, directory };
-        server.port = server.wait_until_ready();
-        server
+        Self { child, port: 0, directory }
     }
 
     /// Waits for a server that ends by itself; `None` when it does not in time.
@@ -131,6 +159,15 @@ impl TestServer {
 
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// What a server that has ended said of its end, and its directory.
+    pub fn take_output(&mut self) -> (String, TestDirectory) {
+        let mut output = String::new();
+        if let Some(stream) = &mut self.child.stderr {
+            stream.read_to_string(&mut output).expect("a text");
+        }
+        (output, std::mem::replace(&mut self.directory, TestDirectory::new()))
     }
 
     pub fn socket(&self) -> PathBuf {

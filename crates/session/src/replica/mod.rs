@@ -6,9 +6,10 @@
 //!
 //! `applier` goes through the events, `waiting` waits for them, `columns` fits rows to the table, `rows` changes it, `find` looks
 //! a row up, `created` makes tables whose rows follow, `prepared` has XA transactions, `failure` says what went wrong, `statement`
-//! runs what comes as text, `settling` waits for commits.
+//! runs what comes as text, `settling` waits for commits, `copying` is a session in which another server is copied.
 mod applier;
 mod columns;
+mod copying;
 mod created;
 mod failure;
 mod find;
