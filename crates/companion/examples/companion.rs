@@ -4,5 +4,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    companion::run(&arguments)
+    let no_server = |_: &std::path::Path, _: &[String]| Err("this program has no server in it".to_owned());
+    companion::run(&arguments, no_server)
 }

@@ -1,8 +1,8 @@
-//! `evenkeel doctor`: rules of thumb, from a live server or a recording.
+//! `evenkeel doctor`: rules of thumb, from a live server, a recording or a data directory.
 //!
 //! Invariant: it only reads; what to do is said and not done.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bench::Result;
@@ -12,23 +12,38 @@ use recording::{Host, Recording, Sampler, describe_server, now_ms};
 use report::Subject;
 use serde_json::json;
 
+use crate::directory::{self, Examine};
+
 #[derive(Args)]
 pub struct Doctor {
     /// A live server: mysql://user:password@host:port.
-    #[arg(long, required_unless_present = "files")]
+    #[arg(long, required_unless_present_any = ["files", "datadir"], conflicts_with_all = ["files", "datadir"])]
     dsn: Option<String>,
     /// Seconds to look at it.
     #[arg(long, default_value_t = 10)]
     time: u64,
-    /// Or recordings.
+    /// Or recordings, or one data directory of Evenkeel.
+    #[arg(value_name = "RECORDING|DATADIR")]
     files: Vec<PathBuf>,
+    /// Or a data directory of Evenkeel that need not be there yet.
+    #[arg(long, value_name = "DATADIR", conflicts_with = "files")]
+    datadir: Option<PathBuf>,
     /// Print the findings as JSON.
     #[arg(long)]
     json: bool,
+    /// With a data directory: the options that `evenkeel serve` will get.
+    #[arg(last = true, value_name = "OPTION OF SERVE")]
+    options: Vec<String>,
 }
 
 impl Doctor {
-    pub fn run(&self) -> Result<bool> {
+    pub fn run(&self, examine: Examine) -> Result<bool> {
+        if let Some(directory) = self.directory()? {
+            return directory::doctor(directory, &self.options, examine, self.json);
+        }
+        if !self.options.is_empty() {
+            return Err("options of `evenkeel serve` go with a data directory: evenkeel doctor DATADIR -- --port=3307".into());
+        }
         let subject = match &self.dsn {
             Some(dsn) => {
                 let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
@@ -51,12 +66,21 @@ impl Doctor {
             println!("nothing to do");
         }
         for (number, finding) in findings.iter().enumerate() {
-            println!("{}. {}", number + 1, finding.title);
-            println!("   because  {}", finding.evidence);
-            println!("   do       {}", finding.action);
-            println!("   so that  {}", finding.effect);
+            directory::print_finding(number + 1, finding, "");
         }
         Ok(true)
+    }
+
+    /// The data directory, if that is what is asked about.
+    fn directory(&self) -> Result<Option<&Path>> {
+        match (&self.datadir, self.files.as_slice()) {
+            (Some(directory), _) => Ok(Some(directory)),
+            (None, [only]) if only.is_dir() => Ok(Some(only)),
+            (None, files) if files.iter().any(|file| file.is_dir()) => {
+                Err("a data directory is looked at alone: evenkeel doctor DATADIR".into())
+            }
+            _ => Ok(None),
+        }
     }
 }
 

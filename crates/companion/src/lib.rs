@@ -11,11 +11,14 @@ mod backup_command;
 mod bench_command;
 mod compare_command;
 mod device_command;
+mod directory;
+mod directory_host;
 mod doctor_command;
 mod history_command;
 mod live;
 mod output;
 mod ping_command;
+mod place;
 mod record_command;
 mod report_command;
 mod sweep_command;
@@ -25,6 +28,8 @@ mod watch_command;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+pub use directory::{Examination, Examine, Fact, size_text};
 
 /// The names of the commands, as the first argument of the program.
 pub const COMMANDS: [&str; 10] =
@@ -85,7 +90,8 @@ enum Bench {
 }
 
 /// Does what the arguments say. 0 is good; 1 is a run that failed or met a `--fail-if`; 2 is a wrong argument.
-pub fn run(arguments: &[String]) -> ExitCode {
+/// `examine` is what the server knows of a data directory.
+pub fn run(arguments: &[String], examine: Examine) -> ExitCode {
     let line =
         match Line::try_parse_from(std::iter::once("evenkeel".to_owned()).chain(arguments.iter().cloned())) {
             Ok(line) => line,
@@ -104,7 +110,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Bench(Bench::History(list)) => list.run(),
         Command::Record(record) => record.run(),
         Command::Report(report) => report.run(),
-        Command::Doctor(doctor) => doctor.run(),
+        Command::Doctor(doctor) => doctor.run(examine),
         Command::Compare(compare) => compare.run(),
         Command::Top(top) => top.run(),
         Command::Watch(watch) => watch.run(),

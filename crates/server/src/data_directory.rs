@@ -52,33 +52,37 @@ impl DataDirectory {
 
     /// What to do when the directory cannot be opened and files are missing or belong to another server; empty when nothing is amiss.
     pub(crate) fn hint_of_missing_files(&self) -> String {
-        let has = |name: &str| self.path.join(name).exists();
-        let place = self.path.display();
-        if let Some(foreign) = FOREIGN_FILES.iter().find(|name| has(name)) {
-            return format!(
-                "; {place} holds {foreign}, a file of MySQL or MariaDB, which have another format: choose an empty directory \
-                 (--datadir) and load a dump"
-            );
-        }
-        let log_is_empty =
-            fs::read_dir(self.path.join("wal")).map_or(true, |mut entries| entries.next().is_none());
-        let missing: Vec<&str> = [("data/pages.db", !has("data/pages.db")), ("wal/*", log_is_empty)]
-            .into_iter()
-            .filter_map(|(name, is_missing)| is_missing.then_some(name))
-            .collect();
-        if self.is_new || missing.is_empty() {
-            return String::new();
-        }
-        format!(
-            "; missing in {place}: {}. Put the files back, or restore the whole directory from one backup (files of different times do \
-             not belong together); to begin with an empty server, choose another directory",
-            missing.join(", ")
-        )
+        hint_of_missing_files(&self.path, self.is_new)
     }
 }
 
-/// What data directories of other servers have.
-const FOREIGN_FILES: [&str; 4] = ["ibdata1", "mysql.ibd", "aria_log_control", "auto.cnf"];
+/// The same of a directory that nobody has opened.
+pub(crate) fn hint_of_missing_files(path: &Path, is_new: bool) -> String {
+    let has = |name: &str| path.join(name).exists();
+    let place = path.display();
+    if let Some(foreign) = FOREIGN_FILES.iter().find(|name| has(name)) {
+        return format!(
+            "; {place} holds {foreign}, a file of MySQL or MariaDB, which have another format: choose an empty directory \
+             (--datadir) and load a dump"
+        );
+    }
+    let log_is_empty = fs::read_dir(path.join("wal")).map_or(true, |mut entries| entries.next().is_none());
+    let missing: Vec<&str> = [("data/pages.db", !has("data/pages.db")), ("wal/*", log_is_empty)]
+        .into_iter()
+        .filter_map(|(name, is_missing)| is_missing.then_some(name))
+        .collect();
+    if is_new || missing.is_empty() {
+        return String::new();
+    }
+    format!(
+        "; missing in {place}: {}. Put the files back, or restore the whole directory from one backup (files of different times do \
+         not belong together); to begin with an empty server, choose another directory",
+        missing.join(", ")
+    )
+}
+
+/// What data directories of other servers have, and ours never.
+const FOREIGN_FILES: [&str; 3] = ["ibdata1", "mysql.ibd", "aria_log_control"];
 
 /// Keeps servers away from a directory that is only looked at. Nothing is written, so a copy without a lock file is
 /// taken as it is.
@@ -143,6 +147,8 @@ mod tests {
         let directory = DataDirectory::open(&path).expect("free");
         let hint = directory.hint_of_missing_files();
         assert!(hint.contains("data/pages.db. Put the files back") && !hint.contains("wal/*"), "{hint}");
+        fs::write(path.join("auto.cnf"), "x").expect("written");
+        assert_eq!(directory.hint_of_missing_files(), hint, "our servers have such a file too");
         fs::write(path.join("ibdata1"), "x").expect("written");
         assert!(directory.hint_of_missing_files().contains("load a dump"));
         fs::remove_dir_all(path).expect("removable");

@@ -15,6 +15,7 @@ mod binary_log;
 mod certificate;
 mod copy_directory;
 mod data_directory;
+mod doctor;
 mod events;
 mod listener;
 mod log_files;
@@ -33,6 +34,7 @@ mod worker;
 
 mod connection;
 
+pub use doctor::examine;
 pub use start::run;
 pub use verify::{inspect, verify};
 pub use version::version_text;

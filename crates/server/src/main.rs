@@ -17,7 +17,7 @@ static ALLOCATOR: env::coroutine::CountedAllocator<std::alloc::System> =
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if companion::is_command(&arguments) {
-        return companion::run(&arguments);
+        return companion::run(&arguments, server::examine);
     }
     let result = match parse_command_line(&arguments) {
         Ok(Command::Help) => {

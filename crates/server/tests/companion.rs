@@ -169,3 +169,26 @@ fn a_ping_tells_a_server_that_refuses_from_one_that_is_gone() {
     drop(server);
     assert!(!companion(&["ping", "--dsn", &gone]).status.success());
 }
+
+#[test]
+fn a_data_directory_is_examined_before_and_after_and_when_damaged() {
+    let server = TestServer::start(&[]);
+    let place = server.directory.path().join("data").display().to_string();
+    let running = good(&["doctor", &place]);
+    assert!(running.contains("another server") && running.contains("buffer pool"), "{running}");
+    let (_, _, directory) = server.terminate();
+    let sound = good(&["doctor", &place, "--", "--port=0"]);
+    assert!(
+        sound.contains("both superblocks are sound") && sound.contains("behind the checkpoint"),
+        "{sound}"
+    );
+    let new = directory.path().join("new").display().to_string();
+    assert!(good(&["doctor", "--datadir", &new, "--", "--port=0"]).contains("none yet"));
+    assert!(!Path::new(&new).exists());
+    let pages = Path::new(&place).join("data/pages.db");
+    let mut bytes = fs::read(&pages).unwrap();
+    bytes[..8192].fill(0x55);
+    fs::write(&pages, bytes).unwrap();
+    let damaged = companion(&["doctor", &place, "--", "--port=0"]);
+    assert!(!damaged.status.success() && text(&damaged).contains("evenkeel verify"), "{}", text(&damaged));
+}

@@ -1,0 +1,148 @@
+//! `evenkeel doctor DATADIR`: what a server would choose there and why, and what is wrong with the place.
+//!
+//! Invariant: nothing below the directory is written or created. What only the server knows (its options, the headers of
+//! its files) comes from the function that the program's main hands over. Called by `doctor_command`.
+
+use std::path::Path;
+
+use bench::Result;
+use report::Finding;
+use serde_json::{Value, json};
+
+use crate::directory_host;
+
+/// One thing that is so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    pub topic: &'static str,
+    pub value: String,
+    pub why: String,
+}
+
+/// What was found of a data directory.
+#[derive(Debug, Default)]
+pub struct Examination {
+    pub facts: Vec<Fact>,
+    /// A server starts, and somebody will be sorry.
+    pub findings: Vec<Finding>,
+    /// A server does not start.
+    pub obstacles: Vec<Finding>,
+    /// What the buffer pool will take.
+    pub pool_bytes: u64,
+    /// What the log and the data may still grow by soon.
+    pub growth_bytes: u64,
+}
+
+/// What the server knows: its choices with these options of `serve`, and the headers of the files there.
+pub type Examine = fn(&Path, &[String]) -> std::result::Result<Examination, String>;
+
+impl Examination {
+    pub fn fact(&mut self, topic: &'static str, value: impl Into<String>, why: impl Into<String>) {
+        self.facts.push(Fact { topic, value: value.into(), why: why.into() });
+    }
+
+    pub fn finding(&mut self, title: &str, evidence: String, action: String, effect: &str) {
+        self.findings.push(finding(title, evidence, action, effect));
+    }
+
+    pub fn obstacle(&mut self, title: &str, evidence: String, action: String) {
+        self.obstacles.push(finding(title, evidence, action, "a server can start"));
+    }
+
+    fn take(&mut self, other: Self) {
+        self.facts.extend(other.facts);
+        self.findings.extend(other.findings);
+        self.obstacles.extend(other.obstacles);
+    }
+}
+
+fn finding(title: &str, evidence: String, action: String, effect: &str) -> Finding {
+    Finding { title: title.into(), evidence, action, effect: effect.into() }
+}
+
+/// Looks at a directory and prints what there is to say. False: no server would start on it.
+pub fn doctor(directory: &Path, options: &[String], examine: Examine, as_json: bool) -> Result<bool> {
+    let server = examine(directory, options)?;
+    let mut all = directory_host::examine(directory, server.pool_bytes, server.growth_bytes);
+    all.take(server);
+    if as_json {
+        print_json(&all);
+    } else {
+        print_text(directory, &all);
+    }
+    Ok(all.obstacles.is_empty())
+}
+
+fn print_json(all: &Examination) {
+    for Fact { topic, value, why } in &all.facts {
+        println!("{}", json!({ "fact": topic, "value": value, "why": why }));
+    }
+    let line = |finding: &Finding, prevents_start: bool| -> Value {
+        json!({ "finding": finding.title, "evidence": finding.evidence, "action": finding.action,
+                "effect": finding.effect, "prevents_start": prevents_start })
+    };
+    all.obstacles.iter().for_each(|finding| println!("{}", line(finding, true)));
+    all.findings.iter().for_each(|finding| println!("{}", line(finding, false)));
+}
+
+fn print_text(directory: &Path, all: &Examination) {
+    println!("{}", directory.display());
+    for Fact { topic, value, why } in &all.facts {
+        println!("  {topic:16} {value:32} {why}");
+    }
+    println!();
+    if all.obstacles.is_empty() && all.findings.is_empty() {
+        println!("nothing to do");
+    }
+    for (number, finding) in all.obstacles.iter().chain(&all.findings).enumerate() {
+        let stops = if number < all.obstacles.len() { " (no server starts)" } else { "" };
+        print_finding(number + 1, finding, stops);
+    }
+}
+
+/// One finding, for people.
+pub fn print_finding(number: usize, finding: &Finding, remark: &str) {
+    println!("{number}. {}{remark}", finding.title);
+    println!("   because  {}", finding.evidence);
+    println!("   do       {}", finding.action);
+    println!("   so that  {}", finding.effect);
+}
+
+/// Bytes with the unit that people would take.
+pub fn size_text(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if bytes >= unit {
+            let number = bytes as f64 / unit as f64;
+            let digits = usize::from(number < 100.0 && !bytes.is_multiple_of(unit));
+            return format!("{number:.digits$} {name}");
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        let said = [5, 1 << 10, 128 << 20, (3 << 30) / 2, 300 << 30].map(size_text);
+        assert_eq!(said, ["5 bytes", "1 KiB", "128 MiB", "1.5 GiB", "300 GiB"]);
+    }
+
+    #[test]
+    fn an_obstacle_is_a_bad_end_and_a_finding_is_not() {
+        let examine: Examine = |_, options| {
+            let mut found = Examination::default();
+            found.finding("f", String::new(), String::new(), "");
+            if !options.is_empty() {
+                found.obstacle("o", String::new(), String::new());
+            }
+            Ok(found)
+        };
+        let folder = std::env::temp_dir();
+        assert_eq!(doctor(&folder, &[], examine, true), Ok(true));
+        assert_eq!(doctor(&folder, &["--x".into()], examine, true), Ok(false));
+    }
+}
