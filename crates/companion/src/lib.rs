@@ -20,9 +20,11 @@ mod output;
 mod ping_command;
 mod place;
 mod record_command;
+mod replicating;
 mod report_command;
 mod sweep_command;
 mod top_command;
+mod waiting;
 mod watch_command;
 
 use std::process::ExitCode;

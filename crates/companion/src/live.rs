@@ -1,4 +1,4 @@
-//! What a server does now: statements, waits, input and output, locks and who waits for whom.
+//! What a server does now: statements, who waits for whom, waits, input and output, replication.
 //!
 //! Invariant: a look costs a few short questions each second; what a server cannot answer is taken from what it can
 //! (the list of its sessions and its counters), and the table says which. Used by `top` and `watch`.
@@ -9,6 +9,9 @@ use std::time::Instant;
 use client::{Answer, Dsn};
 use recording::{Host, Recording, Sampler, describe_server, now_ms};
 use serde_json::{Value, json};
+
+use crate::replicating::Replicating;
+use crate::waiting::{Session, Waiting};
 
 /// Seconds that are kept for the graphs.
 const KEPT_MS: u64 = 600_000;
@@ -42,7 +45,8 @@ pub struct Live {
     statements: Option<Grown>,
     waits: Option<Grown>,
     files: Option<Grown>,
-    locks: Option<&'static str>,
+    waiting: Waiting,
+    replicating: Replicating,
     last: Instant,
 }
 
@@ -55,21 +59,10 @@ const WAITS: &str = "SELECT event_name, count_star, sum_timer_wait / 1e9 \
 const FILES: &str = "SELECT file_name, count_read, count_write, count_misc, sum_number_of_bytes_read / 1024, \
     sum_number_of_bytes_write / 1024, sum_timer_wait / 1e9 FROM performance_schema.file_summary_by_instance \
     ORDER BY sum_timer_wait DESC LIMIT 200";
-const LOCKS: [&str; 3] = [
-    "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, r.trx_wait_started, NOW()), \
-     COALESCE(r.trx_query, '') FROM performance_schema.data_lock_waits w \
-     JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id \
-     JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id LIMIT 100",
-    "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, r.trx_wait_started, NOW()), \
-     COALESCE(r.trx_query, '') FROM information_schema.innodb_lock_waits w \
-     JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id \
-     JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id LIMIT 100",
-    "SELECT waiting_pid, blocking_pid, wait_age_secs, COALESCE(waiting_query, '') FROM sys.innodb_lock_waits LIMIT 100",
-];
 const SESSIONS: [&str; 2] = [
-    "SELECT COALESCE(info, ''), COALESCE(state, ''), time FROM performance_schema.processlist \
+    "SELECT COALESCE(info, ''), COALESCE(state, ''), time, id FROM performance_schema.processlist \
      WHERE command NOT IN ('Sleep', 'Daemon', 'Binlog Dump') AND id <> CONNECTION_ID() LIMIT 2000",
-    "SELECT COALESCE(info, ''), COALESCE(state, ''), time FROM information_schema.processlist \
+    "SELECT COALESCE(info, ''), COALESCE(state, ''), time, id FROM information_schema.processlist \
      WHERE command NOT IN ('Sleep', 'Daemon', 'Binlog Dump') AND id <> CONNECTION_ID() LIMIT 2000",
 ];
 
@@ -87,18 +80,15 @@ impl Live {
             statements: None,
             waits: None,
             files: None,
-            locks: None,
+            waiting: Waiting::default(),
+            replicating: Replicating::default(),
             last: Instant::now(),
         };
         live.statements = live.grown(STATEMENTS).await?.filter(|grown| !grown.is_empty());
         live.waits = live.grown(WAITS).await?.filter(|grown| !grown.is_empty());
         live.files = live.grown(FILES).await?.filter(|grown| !grown.is_empty());
-        for variant in LOCKS {
-            if live.answer(variant).await?.is_some() {
-                live.locks = Some(variant);
-                break;
-            }
-        }
+        live.waiting = Waiting::of(&mut live.sampler).await?;
+        live.replicating = Replicating::of(&mut live.sampler).await?;
         live.sample().await?;
         Ok(live)
     }
@@ -209,15 +199,23 @@ impl Live {
             }
             None => self.files_of_counters(),
         };
-        let locks = self.lock_table().await?;
-        Ok(vec![statements, waits, files, locks])
+        let locks = self.waiting.table(&mut self.sampler, &sessions).await?;
+        let mut tables = vec![statements, locks, waits, files];
+        tables.extend(self.replicating.table(&mut self.sampler).await?);
+        for table in &mut tables {
+            table.rows.truncate(ROWS_MAX);
+        }
+        Ok(tables)
     }
 
-    async fn sessions(&mut self) -> client::Result<Vec<(String, String, f64)>> {
+    async fn sessions(&mut self) -> client::Result<Vec<Session>> {
         for question in SESSIONS {
             if let Some(answer) = self.answer(question).await? {
-                let session = |row| {
-                    (answer.cell(row, 0).text(), answer.cell(row, 1).text(), answer.cell(row, 2).float())
+                let session = |row| Session {
+                    id: answer.cell(row, 3).int(),
+                    text: answer.cell(row, 0).text(),
+                    state: answer.cell(row, 1).text(),
+                    seconds: answer.cell(row, 2).float(),
                 };
                 return Ok((0..answer.rows()).map(session).collect());
             }
@@ -234,7 +232,7 @@ impl Live {
         }
     }
 
-    fn waits_of_counters(&self, sessions: &[(String, String, f64)]) -> Table {
+    fn waits_of_counters(&self, sessions: &[Session]) -> Table {
         let mut rows: Vec<(f64, Vec<String>)> = Vec::new();
         // Servers that count their own waits name them so, with a time in microseconds beside each.
         for name in
@@ -247,8 +245,8 @@ impl Live {
             }
         }
         let mut states: HashMap<&str, f64> = HashMap::new();
-        for (_, state, _) in sessions.iter().filter(|(_, state, _)| !state.is_empty()) {
-            *states.entry(state).or_default() += 1.0;
+        for session in sessions.iter().filter(|session| !session.state.is_empty()) {
+            *states.entry(&session.state).or_default() += 1.0;
         }
         let states = states
             .into_iter()
@@ -278,25 +276,6 @@ impl Live {
             head: vec!["per s", "KiB/s", "what"],
             rows,
         }
-    }
-
-    async fn lock_table(&mut self) -> client::Result<Table> {
-        let mut table = Table {
-            title: "Who waits for whom".into(),
-            none: "nobody waits for a row",
-            head: vec!["session", "waits for", "seconds", "statement that waits"],
-            rows: Vec::new(),
-        };
-        let Some(question) = self.locks else {
-            table.none = "this server does not tell";
-            return Ok(table);
-        };
-        if let Some(answer) = self.answer(question).await? {
-            for row in 0..answer.rows().min(ROWS_MAX) {
-                table.rows.push((0..4).map(|column| one_line(&answer.cell(row, column).text())).collect());
-            }
-        }
-        Ok(table)
     }
 
     /// The state of the server in one line.
@@ -355,12 +334,12 @@ fn ranked(mut rows: Vec<(f64, Vec<String>)>) -> Vec<Vec<String>> {
     rows.into_iter().take(ROWS_MAX).map(|(_, row)| row).collect()
 }
 
-fn statements_of_sessions(sessions: &[(String, String, f64)]) -> Table {
+fn statements_of_sessions(sessions: &[Session]) -> Table {
     let mut groups: HashMap<String, (f64, f64)> = HashMap::new();
-    for (text, _, seconds) in sessions.iter().filter(|(text, _, _)| !text.is_empty()) {
-        let group = groups.entry(without_literals(text)).or_default();
+    for session in sessions.iter().filter(|session| !session.text.is_empty()) {
+        let group = groups.entry(without_literals(&session.text)).or_default();
         group.0 += 1.0;
-        group.1 = group.1.max(*seconds);
+        group.1 = group.1.max(session.seconds);
     }
     let rows = groups
         .into_iter()
@@ -402,7 +381,8 @@ fn without_literals(text: &str) -> String {
     one_line(&out)
 }
 
-fn one_line(text: &str) -> String {
+/// White space of any kind as single spaces.
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
