@@ -8,7 +8,7 @@
 use crate::engine::Engine;
 use crate::events::LoggedPieces;
 use crate::history::Committed;
-use crate::log_record::{LogRecord, Operation};
+use crate::log_record::{LogRecord, NO_TRANSACTION, Operation};
 use crate::row_table::RowName;
 use crate::transaction::{Transaction, Work};
 use crate::transaction_state::TransactionState;
@@ -131,7 +131,7 @@ impl Work {
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         loop {
             let mut end = CommitEnd { rows: &mut rows, chains: &chains, events: events.as_ref() };
-            match self.engine.commit_at_log_end(&state, &group, &mut end) {
+            match self.engine.commit_at_log_end(&state, &mut group, &mut end) {
                 Ok(lsn) => {
                     group.give_back();
                     let Some(pin) = pin else { return Ok(lsn) };
@@ -181,11 +181,11 @@ impl Engine {
     fn commit_at_log_end(
         &self,
         state: &Arc<TransactionState>,
-        group: &WalGroup,
+        group: &mut WalGroup,
         end: &mut CommitEnd<'_>,
     ) -> Result<u64, AppendError> {
         let mut history = self.history.lock();
-        let lsn = self.wal.append_reserve(group)?.end.0;
+        let lsn = self.append_with_time(group)?;
         state.stamp_committed(lsn);
         if let Some(events) = end.events {
             events.queue(lsn);
@@ -195,6 +195,30 @@ impl Engine {
         history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, end.chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
+    }
+
+    /// Appends a commit's group; the first of its millisecond says when that was. Called under the commit mutex, so the times
+    /// have the order of the log: what is before a time in the log was committed before it.
+    fn append_with_time(&self, group: &mut WalGroup) -> Result<u64, AppendError> {
+        let unix_us = self.env.clock.unix_us();
+        let is_due = unix_us / 1000 != self.last_time_us.load(Relaxed) / 1000;
+        if is_due {
+            let record = LogRecord::Time { unix_us };
+            group.push_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
+        }
+        match self.wal.append_reserve(group) {
+            Ok(lsns) => {
+                self.last_time_us.store(unix_us, Relaxed);
+                Ok(lsns.end.0)
+            }
+            Err(error) => {
+                // It is appended later, at another time.
+                if is_due {
+                    group.pop();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Waits until every commit that has begun before can be seen: by the next snapshot.

@@ -54,6 +54,8 @@ pub struct Engine {
     pub(crate) ghosts: GhostQueue,
     /// Every commit at or before it is stamped.
     pub(crate) last_commit_lsn: AtomicU64,
+    /// The newest time in the log, or of a commit of the same millisecond. Changed under the commit mutex.
+    pub(crate) last_time_us: AtomicU64,
     /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
     pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,

@@ -66,6 +66,7 @@ mod late;
 mod load;
 mod lock_wait;
 mod log_record;
+mod log_tap;
 mod marks;
 mod memory_disk;
 mod merge;
@@ -117,6 +118,7 @@ pub use estimate::LeafSample;
 pub use events::{CommittedEvents, EventNews, EventSource, LoggedEvents};
 pub use inspect::{Inspected, inspect};
 pub use log_record::is_engine_log_record;
+pub use log_tap::{CopyExtent, LogTap, committed_at_us, copy_extent, log_begin};
 pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };

@@ -12,6 +12,7 @@
 //! | `PREPARED` | the transaction's identifier, any bytes: what it has logged so far stays until it is decided |
 //! | `UNPREPARED` | nothing: the prepared transaction is being rolled back |
 //! | `EVENTS` | 1 for the last piece, else 0; the rest: what a commit says of its changes (`events`) |
+//! | `TIME` | microseconds since 1970 (8): the commit in the same group, and those of the same millisecond behind it |
 //! | `MARK` | count (1) of the bytes of a tree's number and those; the rest: what the tree's mark is at least (`marks`) |
 //!
 //! All numbers are little-endian, those of `MARK` without their leading zeros; the transaction is in the record's header. The decoder takes any bytes.
@@ -43,6 +44,7 @@ const PREPARED: u8 = KIND_FIRST + 7;
 const UNPREPARED: u8 = KIND_FIRST + 8;
 const MARK: u8 = KIND_FIRST + 9;
 const EVENTS: u8 = KIND_FIRST + 10;
+const TIME: u8 = KIND_FIRST + 11;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,7 @@ pub(crate) enum LogRecord<'a> {
     Unprepared,
     Mark { tree: TreeId, mark: u128 },
     Events { is_last: bool, bytes: &'a [u8] },
+    Time { unix_us: u64 },
 }
 
 /// The bytes are no record that this version writes.
@@ -109,6 +112,7 @@ impl LogRecord<'_> {
             LogRecord::Unprepared => UNPREPARED,
             LogRecord::Mark { .. } => MARK,
             LogRecord::Events { .. } => EVENTS,
+            LogRecord::Time { .. } => TIME,
         }
     }
 
@@ -133,6 +137,7 @@ impl LogRecord<'_> {
             LogRecord::PendingFrees { chains } => {
                 chains.iter().for_each(|page| out.extend_from_slice(&page.to_le_bytes()));
             }
+            LogRecord::Time { unix_us } => out.extend_from_slice(&unix_us.to_le_bytes()),
             LogRecord::Freed { chain } => out.extend_from_slice(&chain.to_le_bytes()),
             LogRecord::Compensated { sequence } => out.extend_from_slice(&sequence.to_le_bytes()),
             LogRecord::Spilled { through, kept } => {
@@ -164,6 +169,10 @@ pub(crate) fn is_events(kind: u8) -> bool {
     kind == EVENTS
 }
 
+pub(crate) fn is_time(kind: u8) -> bool {
+    kind == TIME
+}
+
 pub(crate) fn is_commit(kind: u8) -> bool {
     kind == COMMIT
 }
@@ -183,6 +192,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         UNPREPARED if payload.is_empty() => Ok(LogRecord::Unprepared),
         MARK => decode_mark(payload).ok_or(unknown),
         EVENTS => decode_events(payload).ok_or(unknown),
+        TIME => Ok(LogRecord::Time { unix_us: number(payload).ok_or(unknown)? }),
         _ => Err(unknown),
     }
 }
@@ -305,6 +315,7 @@ mod tests {
         check(LogRecord::Mark { tree: TreeId(0), mark: 0 });
         check(LogRecord::Events { is_last: true, bytes: b"rows" });
         check(LogRecord::Events { is_last: false, bytes: b"" });
+        check(LogRecord::Time { unix_us: 1_700_000_000_000_000 });
     }
 
     #[test]

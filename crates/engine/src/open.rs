@@ -361,6 +361,7 @@ impl Parts {
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
+            last_time_us: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
             checkpointer: Checkpointer::new(budgets.redo_bytes(), checkpoint.lsn),
             renewal: Renewal::default(),

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Command::Verify(directory)) => return verify(&directory),
+        Ok(Command::Restore(plan)) => server::restore(&plan),
         Ok(Command::Inspect(directory, what)) => server::inspect(&directory, what),
         Ok(Command::Serve(settings)) => match server::run(*settings) {
             Ok(code) => return code,

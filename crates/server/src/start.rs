@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use archive::Archive;
 use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
 use env::TemporarySpace;
 use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
@@ -22,6 +23,7 @@ use crate::data_directory::DataDirectory;
 use crate::events::ClockWatch;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
+use crate::log_archive::{self, ArchivePlan};
 use crate::log_files::LogFiles;
 use crate::machine;
 use crate::options::Settings;
@@ -102,7 +104,7 @@ fn serve(
     settings: &Settings,
     (directory, pool, logs): (&DataDirectory, &WorkerPool, &Arc<LogFiles>),
 ) -> Result<ExitCode, String> {
-    let server = open_store(settings, directory, pool, logs)?;
+    let (server, archive) = open_store(settings, directory, pool, logs)?;
     let requests = StopRequests::default();
     requests.listen_to(&server);
     let attached = attachment.map_or(Ok(()), |attachment| attachment.run(runtime, signals, &server, pool));
@@ -130,6 +132,7 @@ fn serve(
         {
             log::error(&format!("the binary log could not be closed: {error}"));
         }
+        log_archive::close(archive).await;
         engine.close().await
     });
     match closed {
@@ -194,7 +197,7 @@ fn open_store(
     directory: &DataDirectory,
     pool: &WorkerPool,
     logs: &Arc<LogFiles>,
-) -> Result<Arc<Instance>, String> {
+) -> Result<(Arc<Instance>, Option<Arc<Archive>>), String> {
     let config = InstanceConfig {
         version: PROTOCOL_VERSION.to_owned(),
         version_comment: VERSION_COMMENT.to_owned(),
@@ -210,7 +213,7 @@ fn open_store(
     let temporary_bytes = settings.temporary_space_bytes;
     let environment = env::real_env(directory.path(), spawner)
         .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
-    let binary_log = BinaryLogPlan::of(settings);
+    let (binary_log, archive) = (BinaryLogPlan::of(settings), ArchivePlan::of(settings)?);
     let options = EngineOptions {
         keep_log_from: None,
         page_size_bytes: settings.page_size_bytes,
@@ -236,7 +239,9 @@ fn open_store(
     let hint = directory.hint_of_missing_files();
     let data_directory = directory.path().to_owned();
     on_worker(pool.first(), move || async move {
-        let keep_log_from = binary_log.needed_from(&environment).await?;
+        let of_binary_log = binary_log.needed_from(&environment).await?;
+        let of_archive = archive.needed_from(&environment).await?;
+        let keep_log_from = of_binary_log.into_iter().chain(of_archive).min();
         let options = EngineOptions { keep_log_from, ..options };
         let engine = Engine::open(environment.clone(), options)
             .await
@@ -246,7 +251,10 @@ fn open_store(
             log::system(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
+        // First: who opens the binary log lets go what was kept for it.
+        let archive = archive.start(&environment, server.engine().clone()).await?;
         binary_log.open(environment, &server).await?;
+        server.engine().release_opening_hold();
         server.set_temporary(temporary_space(&server, temporary_spawner, temporary_bytes).await?);
         server.set_log(log::at);
         server.logs.set_writer(logs);
@@ -259,7 +267,7 @@ fn open_store(
                 "{prepared} prepared XA transactions wait for a decision: XA RECOVER lists them"
             ));
         }
-        Ok(server)
+        Ok((server, archive))
     })?
 }
 

@@ -26,6 +26,9 @@ struct Owner {
 
 /// True when nothing is wrong.
 pub fn verify(directory: &Path) -> Result<bool, String> {
+    if crate::log_archive::is_archive(directory) {
+        return crate::log_archive::verify(directory);
+    }
     let _lock = hold_for_reading(directory)?;
     println!("checking {}; nothing is written there", directory.display());
     let environment = env::real::scratch_env(directory, Arc::new(ThreadSpawner::new(1)));

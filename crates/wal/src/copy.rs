@@ -89,20 +89,32 @@ impl Wal {
     /// Fills the rest of the last segment and makes the copy durable.
     pub async fn finish_copy(&self, mut copy: LogCopy) -> Result<(), WalError> {
         let segment_bytes = self.shared.options.segment_bytes;
-        if let Some(OpenSegment { number, target, .. }) = copy.open.take() {
-            let end = (number + 1) * segment_bytes;
-            while copy.position < end {
-                let zeros = IoBuf::zeroed((end - copy.position).min(ZEROS_BYTES) as usize);
-                let length = zeros.len() as u64;
-                let (_, result) = target.write_at(copy.position % segment_bytes, zeros).await;
-                result?;
-                copy.position += length;
-            }
-            target.sync_all().await?;
+        let Some(OpenSegment { number, target, .. }) = copy.open.take() else {
+            return Ok(copy.disk.sync_dir(&copy.directory).await?);
+        };
+        fill(&*target, copy.position - number * segment_bytes, segment_bytes).await?;
+        // Where a segment has said that it ended, its continuation is looked for in the next one.
+        if self.shared.state.lock().staging.segment() > number {
+            let next = segment_path(&copy.directory, number + 1);
+            let next = copy.disk.open(&next, OpenOptions::create().direct()).await?;
+            fill(&*next, 0, segment_bytes).await?;
         }
         copy.disk.sync_dir(&copy.directory).await?;
         Ok(())
     }
+}
+
+/// Zeros up to the end of a segment, which is durable then.
+async fn fill(file: &dyn File, from: u64, segment_bytes: u64) -> Result<(), WalError> {
+    let mut at = from;
+    while at < segment_bytes {
+        let zeros = IoBuf::zeroed((segment_bytes - at).min(ZEROS_BYTES) as usize);
+        let length = zeros.len() as u64;
+        let (_, result) = file.write_at(at, zeros).await;
+        result?;
+        at += length;
+    }
+    Ok(file.sync_all().await?)
 }
 
 impl LogCopy {

@@ -84,6 +84,12 @@ impl WalGroup {
         self.ends.clear();
     }
 
+    /// Takes the last record out again.
+    pub fn pop(&mut self) {
+        self.ends.pop();
+        self.bytes.truncate(self.ends.last().map_or(0, |end| *end as usize));
+    }
+
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

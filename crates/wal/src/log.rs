@@ -125,6 +125,11 @@ impl Wal {
         self.shared.wait(&self.shared.durable_waiters, &self.shared.durable, lsn).await
     }
 
+    /// Waits until the log has been written so far and that is durable, which may be never.
+    pub async fn wait_for_growth(&self, lsn: Lsn) -> Result<(), WalError> {
+        self.shared.wait_for(&self.shared.durable_waiters, &self.shared.durable, lsn).await
+    }
+
     /// Waits as long as the flush mode demands before a commit at `lsn` may be acknowledged.
     pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
         let clock = &*self.shared.env.clock;
@@ -294,6 +299,10 @@ impl Shared {
 
     async fn wait(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {
         assert!(lsn <= self.end(), "LSN {lsn} was never written");
+        self.wait_for(waiters, reached, lsn).await
+    }
+
+    async fn wait_for(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {
         let is_reached = || reached.load(Ordering::Acquire) >= lsn.0;
         let mut place = None;
         poll_fn(|context| {

@@ -72,6 +72,11 @@ pub struct LogGroup<'a> {
 }
 
 impl<'a> LogGroup<'a> {
+    /// The records have been decoded once.
+    pub(crate) fn new(start: Lsn, end: Lsn, bytes: &'a [u8]) -> LogGroup<'a> {
+        LogGroup { start, end, bytes }
+    }
+
     /// The records, each with its LSN.
     pub fn records(&self) -> impl Iterator<Item = (Lsn, Record<'a>)> + use<'a> {
         let first = self.start.advance(GROUP_HEADER_BYTES as u64);

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use engine::Inspected;
 use replica::CopySource;
 
+use crate::restore::RestorePlan;
+
 use super::settings::{Given, Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
 
@@ -19,6 +21,8 @@ pub enum Command {
     Serve(Box<Settings>),
     /// Checks a data directory.
     Verify(PathBuf),
+    /// Makes a data directory of a backup and archived log.
+    Restore(RestorePlan),
     /// Shows one thing of a data directory.
     Inspect(PathBuf, Inspected),
     Help,
@@ -35,6 +39,12 @@ pub enum Command {
 pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
     if let Some(("verify", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return verify_command(rest);
+    }
+    if let Some(("restore", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return match rest {
+            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
+            _ => RestorePlan::parse(rest).map(Command::Restore),
+        };
     }
     if let Some(("inspect", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return inspect_command(rest);
@@ -110,7 +120,7 @@ fn verify_command(arguments: &[String]) -> Result<Command, String> {
     match arguments {
         [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
         [directory] if !directory.starts_with('-') => Ok(Command::Verify(PathBuf::from(directory))),
-        _ => Err("verify takes one argument, the data directory".to_owned()),
+        _ => Err("verify takes one argument, a data directory, a backup or a log archive".to_owned()),
     }
 }
 

@@ -9,7 +9,8 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 
 Usage: evenkeel [serve] [options]
        evenkeel replicate --from mysql://USER:PASSWORD@HOST:PORT [options]
-       evenkeel verify DATADIR
+       evenkeel verify DATADIR | BACKUP | ARCHIVE
+       evenkeel restore --from BACKUP --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN]
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
        evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup   (each has --help)
 
@@ -36,6 +37,9 @@ copy anew. EVENKEEL_SOURCE_PASSWORD has the password where --from has none.
 verify checks everything in the data directory of a stopped server (superblocks, log, every page, every tree, the
 dictionary, rows against indexes) without writing there, names the tables that are damaged and says what to do. Its
 exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not look.
+
+restore makes a new data directory of a backup (evenkeel backup) and of the log that a server with log-archive-dir has archived
+since: all of it, or up to the last commit before a time (of the system's time zone) or an LSN.
 
 inspect shows one thing of a stopped server's data, damaged or not: the superblock slots and the checkpoint, a page
 (verify and error messages give the number), or the log from an LSN or the checkpoint.

@@ -67,6 +67,10 @@ pub struct Settings {
     pub binary_log: Option<String>,
     /// The server that a new data directory becomes a copy of.
     pub copies_from: Option<replica::CopySource>,
+    /// Where the log is archived, if it is.
+    pub archive_directory: Option<PathBuf>,
+    /// 0 keeps all of the archive.
+    pub archive_keep_seconds: u64,
     /// For the session's registry: only what was given, plus what this program alone knows.
     pub variables: Vec<(String, String)>,
     /// Options that were renamed, limited, or have no effect, each with its place and the reason.
@@ -235,6 +239,8 @@ impl Settings {
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
             binary_log: binary_log_base(&text("log-bin")),
             copies_from: None,
+            archive_directory: path("log-archive-dir"),
+            archive_keep_seconds: number("log-archive-expire-seconds"),
             variables: variables.collect(),
             warnings,
         }

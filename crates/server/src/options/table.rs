@@ -599,6 +599,22 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         Program,
         "ON, or what the files are called: write a binary log for replicas.",
     ),
+    option(
+        Storage,
+        "log-archive-dir",
+        Text,
+        "",
+        Program,
+        "Folder to archive the log in as it is written, for restores as of any moment; none by default.",
+    ),
+    option(
+        Storage,
+        "log-archive-expire-seconds",
+        Integer { min: 0, max: 4_294_967_295 },
+        "0",
+        Program,
+        "Seconds after which archived log is removed; 0 keeps all.",
+    ),
     option(Compatibility, "mysqlx", Only("OFF"), "OFF", Program, "There is no X protocol."),
     option(
         Compatibility,

@@ -1,0 +1,282 @@
+//! The task that takes the log to the archive behind the commits.
+//!
+//! Invariant: the engine's log is held from what the archive has for certain. If the archive cannot be written, the server goes on:
+//! the task tries again each second, and once half of the log's room is held it lets the log go, which leaves a gap in the
+//! archive and a line that says so. Nothing happens while nothing is committed. Started by the server.
+
+use crate::ArchiveError;
+use crate::folder::FolderWriter;
+use engine::{Engine, LogTap};
+use env::sync::Event;
+use env::{Disk, Env};
+use parking_lot::Mutex;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use wal::LogPiece;
+
+/// One piece of the log, read and compressed at once.
+const PIECE_BYTES: u64 = 256 << 10;
+/// What was committed is in the archive after this time, if the disks keep up.
+const ROUND_US: u64 = 1_000_000;
+/// Sooner when so large a part of the log's room has gathered.
+const ROUND_SHARE: u64 = 16;
+/// How long after a failure the next attempt is made.
+const RETRY_US: u64 = 1_000_000;
+
+/// How much somebody has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// It goes on as it should.
+    Note,
+    /// Something is to be done about it.
+    Error,
+}
+
+/// Takes a line for the log of the server.
+pub type Tell = Box<dyn Fn(Severity, &str) + Send + Sync>;
+
+/// What the program says of its archive.
+pub struct ArchiveConfig {
+    /// What people know it by.
+    pub name: String,
+    /// Its folder.
+    pub disk: Arc<dyn Disk>,
+    /// Finished files are removed when all that is in them is older; 0 keeps all.
+    pub keep_seconds: u64,
+    /// Takes lines for the log of the server.
+    pub tell: Tell,
+}
+
+/// An archive that is being written. See the head of this file.
+pub struct Archive {
+    env: Env,
+    engine: Arc<Engine>,
+    config: ArchiveConfig,
+    stop: Event,
+    ended: Event,
+    failure: Mutex<Option<ArchiveError>>,
+}
+
+/// From where on the archive lacks the log; `None` if it is new. Known before the engine is opened.
+pub async fn archived_to(disk: Arc<dyn Disk>) -> Result<Option<u64>, ArchiveError> {
+    Ok(FolderWriter::open(disk).await?.place().map(|(place, _)| place))
+}
+
+impl Archive {
+    /// Goes on where the archive ends, and starts to write. `Unfit` if it has the log of another server, or of another life of
+    /// this one.
+    pub async fn start(
+        env: &Env,
+        engine: Arc<Engine>,
+        config: ArchiveConfig,
+    ) -> Result<Arc<Archive>, ArchiveError> {
+        let folder = FolderWriter::open(config.disk.clone()).await?;
+        let (stop, ended) = (Event::new(), Event::new());
+        let archive =
+            Arc::new(Archive { env: env.clone(), engine, config, stop, ended, failure: Mutex::default() });
+        let tap = archive.tap(&folder).await?;
+        let run = {
+            let archive = archive.clone();
+            async move {
+                let ended = Writing { archive: &archive, folder: Some(folder), tap, is_failing: false };
+                if let Err(error) = ended.run().await {
+                    *archive.failure.lock() = Some(error);
+                }
+                archive.ended.set();
+            }
+        };
+        env.spawner.spawn("log-archive", Box::pin(run));
+        Ok(archive)
+    }
+
+    /// The engine's log from where the archive ends, or from where it is still there.
+    async fn tap(&self, folder: &FolderWriter) -> Result<LogTap, ArchiveError> {
+        let gone = || ArchiveError::Engine(engine::EngineError::Closed);
+        let name = &self.config.name;
+        let other = |what: &str| {
+            let what = format!("the log archive {name} {what}: use another folder for this server");
+            Err(ArchiveError::Unfit(what))
+        };
+        let Some((place, thread)) = folder.place() else {
+            let tap = self.engine.tap_log(None).ok_or_else(gone)?;
+            self.note(&format!("the log is archived in {name} from LSN {} on", tap.place()));
+            return Ok(tap);
+        };
+        if self.engine.log_id() != thread.log_id {
+            return other("has the log of another server");
+        }
+        let probe = match self.engine.tap_log(Some(place)) {
+            Some(mut tap) => tap.next(PIECE_BYTES).await.map(|piece| (tap, piece)).ok(),
+            None => None,
+        };
+        match probe {
+            Some((_, Some(piece))) if !piece.follows(thread) => {
+                return other("has another continuation of this log than the server");
+            }
+            Some((mut tap, _)) => {
+                if place > tap.end_place() {
+                    return other(
+                        "is further than the log of the server, which was restored as of an earlier moment",
+                    );
+                }
+                tap.go_back_to(place);
+                return Ok(tap);
+            }
+            None => {}
+        }
+        let tap = self.engine.tap_log(None).ok_or_else(gone)?;
+        if place > tap.end_place() {
+            return other(
+                "is further than the log of the server, which was restored as of an earlier moment",
+            );
+        }
+        self.tell_gap(place, tap.place());
+        Ok(tap)
+    }
+
+    fn note(&self, line: &str) {
+        (self.config.tell)(Severity::Note, line);
+    }
+
+    fn error(&self, line: &str) {
+        (self.config.tell)(Severity::Error, line);
+    }
+
+    fn tell_gap(&self, from: u64, to: u64) {
+        self.error(&format!(
+            "the log archive {} lacks the log from LSN {from} to {to}: moments behind it can only be restored with a backup that \
+             is made from now on",
+            self.config.name
+        ));
+    }
+
+    /// Archives what is left, and ends. Call it when nobody commits any more, before the engine is closed.
+    pub async fn close(&self) -> Result<(), ArchiveError> {
+        self.stop.set();
+        self.ended.wait().await;
+        self.failure.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// Waits for one or the other; false if the archive is to stop.
+    async fn unless_stopped(&self, wait: impl Future) -> bool {
+        let (mut stop, mut wait) = (pin!(self.stop.wait()), pin!(wait));
+        poll_fn(|context| match stop.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(false),
+            Poll::Pending => wait.as_mut().poll(context).map(|_| true),
+        })
+        .await
+    }
+}
+
+/// What the task has.
+struct Writing<'a> {
+    archive: &'a Archive,
+    /// `None` after a failure, until it could be opened again.
+    folder: Option<FolderWriter>,
+    tap: LogTap,
+    is_failing: bool,
+}
+
+impl Writing<'_> {
+    async fn run(mut self) -> Result<(), ArchiveError> {
+        let clock = self.archive.env.clock.clone();
+        loop {
+            let goes_on = self.archive.unless_stopped(self.tap.wait(1)).await;
+            match self.round().await {
+                Ok(()) => self.tell_success(),
+                // What the engine cannot read now it cannot read later.
+                Err(ArchiveError::Engine(error)) => {
+                    self.archive.error(&format!("the log is not archived any more: {error}"));
+                    return Err(ArchiveError::Engine(error));
+                }
+                Err(error) if !goes_on => return Err(error),
+                Err(error) => self.note_failure(&error),
+            }
+            if !goes_on {
+                return self.finish().await;
+            }
+            match self.is_failing {
+                true => drop(self.archive.unless_stopped(clock.sleep(RETRY_US)).await),
+                false => {
+                    let much = self.tap.capacity_bytes() / ROUND_SHARE;
+                    let enough = either(clock.sleep(ROUND_US), self.tap.wait(much));
+                    self.archive.unless_stopped(enough).await;
+                }
+            }
+        }
+    }
+
+    /// Archives all that is durable.
+    async fn round(&mut self) -> Result<(), ArchiveError> {
+        let mut folder = match self.folder.take() {
+            Some(folder) => folder,
+            None => {
+                let folder = FolderWriter::open(self.archive.config.disk.clone()).await?;
+                if let Some((place, _)) = folder.place().filter(|(place, _)| *place > self.tap.held_from()) {
+                    self.tap.go_back_to(place);
+                } else {
+                    self.tap.go_back_to(self.tap.held_from());
+                }
+                folder
+            }
+        };
+        loop {
+            let piece: Option<LogPiece> = self.tap.next(PIECE_BYTES).await?;
+            let Some(piece) = piece else { break };
+            folder.add(&piece, self.tap.segment_bytes()).await?;
+            if self.tap.place() - self.tap.held_from() > self.tap.capacity_bytes() / ROUND_SHARE {
+                folder.sync().await?;
+                self.tap.release(self.tap.place());
+            }
+            env::yield_now().await;
+        }
+        folder.sync().await?;
+        self.tap.release(self.tap.place());
+        let keep_us = self.archive.config.keep_seconds.saturating_mul(1_000_000);
+        if keep_us > 0 {
+            folder.remove_before(self.archive.env.clock.unix_us().saturating_sub(keep_us)).await?;
+        }
+        self.folder = Some(folder);
+        Ok(())
+    }
+
+    fn tell_success(&mut self) {
+        if std::mem::take(&mut self.is_failing) {
+            self.archive.note(&format!("the log is archived in {} again", self.archive.config.name));
+        }
+    }
+
+    fn note_failure(&mut self, error: &ArchiveError) {
+        if !std::mem::replace(&mut self.is_failing, true) {
+            self.archive.error(&format!(
+                "the log cannot be archived in {}: {error}; the server goes on and tries again each second",
+                self.archive.config.name
+            ));
+        }
+        let held_from = self.tap.held_from();
+        if self.tap.held_bytes() > self.tap.capacity_bytes() / 2 {
+            let Some(tap) = self.archive.engine.tap_log(None) else { return };
+            self.tap = tap;
+            self.archive.tell_gap(held_from, self.tap.place());
+        }
+    }
+
+    async fn finish(&mut self) -> Result<(), ArchiveError> {
+        match &mut self.folder {
+            Some(folder) => folder.finish_file().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Waits for one or the other.
+async fn either(one: impl Future, other: impl Future) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match (one.as_mut().poll(context), other.as_mut().poll(context)) {
+        (Poll::Pending, Poll::Pending) => Poll::Pending,
+        _ => Poll::Ready(()),
+    })
+    .await;
+}

@@ -1,0 +1,22 @@
+//! The log kept elsewhere as it is written, and databases made of a backup and that log as of any moment (decision 0055).
+//!
+//! Invariant: what the archive has is valid log, and log is given free here only when the archive has it for certain. A restored
+//! database is what a crash at that moment would have left; opening it is recovery. Reading order: `frame`, `manifest`, `folder`,
+//! `archiver`, `restore`. The server starts the archiver; its commands restore.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod archiver;
+mod error;
+mod folder;
+mod frame;
+mod manifest;
+mod restore;
+#[cfg(test)]
+mod tests;
+
+pub use archiver::{Archive, ArchiveConfig, Severity, Tell, archived_to};
+pub use error::ArchiveError;
+pub use folder::{FolderCheck, check_folder, is_archive};
+pub use manifest::ArchivedFile;
+pub use restore::{Restored, Until, restore};

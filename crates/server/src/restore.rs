@@ -1,0 +1,184 @@
+//! `evenkeel restore`: a data directory of a backup and the archive of the log, as of a moment.
+//!
+//! Invariant: the backup and the archive are only read. The new directory has the mark of a copy that is not finished until it is whole,
+//! so no server starts on what an end in the middle leaves. Called by `main`.
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use archive::{Restored, Until};
+use datum::{DateTime, TimeZone};
+use env::Disk;
+use env::local::{ThreadSpawner, block_on};
+use instance::Directories;
+
+use crate::copy_directory::{CopyDirectories, refuse_unfinished};
+use crate::data_directory::hold_for_reading;
+
+const MEGABYTE: u64 = 1 << 20;
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RestorePlan {
+    from: PathBuf,
+    to: PathBuf,
+    archive: Option<PathBuf>,
+    until: Until,
+}
+
+impl RestorePlan {
+    /// The arguments behind `restore`.
+    pub fn parse(arguments: &[String]) -> Result<RestorePlan, String> {
+        let (mut from, mut to, mut archive, mut until) = (None, None, None, Until::End);
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word.as_str(), words.next().map(String::as_str)),
+            };
+            let value = value.ok_or_else(|| format!("restore: '{name}' needs a value"))?;
+            match name {
+                "--from" => from = Some(PathBuf::from(value)),
+                "--to" => to = Some(PathBuf::from(value)),
+                "--archive" => archive = Some(PathBuf::from(value)),
+                "--until" => until = parse_moment(value)?,
+                _ => return Err(format!("restore takes --from, --to, --archive and --until, not '{name}'")),
+            }
+        }
+        match (from, to) {
+            (Some(from), Some(to)) => Ok(RestorePlan { from, to, archive, until }),
+            _ => Err("restore needs --from BACKUP and --to DATADIR".to_owned()),
+        }
+    }
+}
+
+/// An LSN, or a date and time of the system's time zone.
+fn parse_moment(text: &str) -> Result<Until, String> {
+    if let Ok(lsn) = text.parse() {
+        return Ok(Until::Lsn(lsn));
+    }
+    let parsed = DateTime::parse(text.as_bytes(), false).filter(|parsed| !parsed.truncated);
+    let micros = parsed.and_then(|parsed| TimeZone::system().to_unix_micros(parsed.value));
+    let micros = micros.and_then(|micros| u64::try_from(micros).ok());
+    micros.map(Until::Time).ok_or_else(|| {
+        format!("'{text}' is neither an LSN nor a time such as '2026-01-31 23:59:59.5' (in the system's time zone)")
+    })
+}
+
+/// A time for people, in the system's time zone.
+pub(crate) fn show_time(unix_us: u64) -> String {
+    let local = i64::try_from(unix_us).ok().and_then(|micros| TimeZone::system().to_local(micros));
+    let Some(local) = local else { return format!("{unix_us} us") };
+    let mut text = Vec::new();
+    local.write_text(6, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Does it and says what came out.
+pub fn restore(plan: &RestorePlan) -> Result<(), String> {
+    let RestorePlan { from, to, archive, until } = plan;
+    refuse_unfinished(from)?;
+    let _lock = hold_for_reading(from)?;
+    let open = |path: &PathBuf| match env::real_disk(path) {
+        Ok(disk) => Ok(disk as Arc<dyn Disk>),
+        Err(error) => Err(format!("cannot use the archive {}: {error}", path.display())),
+    };
+    let archive = archive.as_ref().map(open).transpose()?;
+    let backup = env::real::scratch_env(from, Arc::new(ThreadSpawner::new(1)));
+    let target = CopyDirectories.create(to).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            format!("{} is there already: name a new directory", to.display())
+        }
+        _ => format!("cannot make {}: {error}", to.display()),
+    })?;
+    let progress = Progress::default();
+    let done = block_on(archive::restore(&backup, archive, target, *until, &|bytes| progress.add(bytes)));
+    progress.end();
+    let restored = done.and_then(|restored| {
+        CopyDirectories.finish(to).map_err(|error| archive::ArchiveError::Io(error.to_string()))?;
+        Ok(restored)
+    });
+    match restored {
+        Ok(restored) => {
+            println!("{}", describe(&restored, to));
+            Ok(())
+        }
+        Err(error) => {
+            // What was made is of no use to anybody.
+            let _ = std::fs::remove_dir_all(to);
+            Err(format!("not restored: {error}"))
+        }
+    }
+}
+
+fn describe(restored: &Restored, to: &Path) -> String {
+    let newest = match restored.last_commit_us {
+        Some(time) => format!("; the newest commit is of {}", show_time(time)),
+        None => String::new(),
+    };
+    let mut text = format!("{} is restored as of LSN {}{newest}", to.display(), restored.to_lsn);
+    if !restored.is_reached {
+        text.push_str("\nthe log ends before that moment: what was committed later is not in it");
+    }
+    let to = to.display();
+    text.push_str(&format!(
+        "\ncheck it:   evenkeel verify {to}\nstart it:   evenkeel serve --datadir={to} --port=3307"
+    ));
+    text
+}
+
+/// One line that is written over and over, for people; nothing when the output goes to a file.
+#[derive(Default)]
+struct Progress {
+    bytes: AtomicU64,
+}
+
+impl Progress {
+    fn add(&self, bytes: u64) {
+        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let (before, after) = (before / MEGABYTE, (before + bytes) / MEGABYTE);
+        if after > before && std::io::stderr().is_terminal() {
+            // Progress that cannot be shown is no reason to stop.
+            let _ = write!(std::io::stderr(), "\r{after} MB ");
+        }
+    }
+
+    fn end(&self) {
+        if self.bytes.load(Ordering::Relaxed) >= MEGABYTE && std::io::stderr().is_terminal() {
+            eprintln!();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<RestorePlan, String> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        RestorePlan::parse(&words)
+    }
+
+    #[test]
+    fn moments_are_lsns_or_times() {
+        assert_eq!(parse_moment("123456"), Ok(Until::Lsn(123_456)));
+        let Ok(Until::Time(whole)) = parse_moment("2026-01-31 23:59:59") else { panic!("a time") };
+        assert_eq!(parse_moment("2026-01-31 23:59:59.25"), Ok(Until::Time(whole + 250_000)));
+        assert_eq!(show_time(whole + 250_000), "2026-01-31 23:59:59.250000");
+        for wrong in ["", "-1", "yesterday", "2026-13-01 00:00:00", "2026-01-31 23:59:59 x"] {
+            assert!(parse_moment(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        let plan = parse(&["--from", "a", "--to=b", "--archive", "c", "--until=7"]).expect("valid");
+        let expected =
+            RestorePlan { from: "a".into(), to: "b".into(), archive: Some("c".into()), until: Until::Lsn(7) };
+        assert_eq!(plan, expected);
+        for wrong in [&["--from", "a"][..], &["--from"], &["--from=a", "--to=b", "--other=c"]] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

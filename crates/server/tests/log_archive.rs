@@ -1,0 +1,117 @@
+//! The log's archive and `evenkeel restore` on a real server: backups and archived log give the state of an LSN and of a time; kills in
+//! between and a damaged archive are dealt with.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use support::{RawClient, TestDirectory, TestServer, evenkeel};
+
+fn program(directory: &TestDirectory, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(evenkeel(directory).get_program()).args(arguments).output();
+    let output = output.expect("the program was built");
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+fn number(client: &mut RawClient, question: &str) -> u64 {
+    let rows = client.query(question).expect("an answer");
+    rows[0].last().expect("a column").as_deref().unwrap_or("0").parse().expect("a number")
+}
+
+fn start(directory: TestDirectory, archive: &Path) -> TestServer {
+    let archive = format!("--log-archive-dir={}", archive.display());
+    TestServer::start_in(
+        directory,
+        &["--innodb-redo-log-capacity=8M", "--innodb-buffer-pool-size=8M", &archive],
+    )
+}
+
+/// One more update, and where the log ends behind it.
+fn count(client: &mut RawClient) -> u64 {
+    client.execute("update d.counter set n = n + 1").expect("an update");
+    client.execute("insert into d.t (filler) values (repeat(uuid(), 100))").expect("a row");
+    number(client, "show global status like 'Innodb_redo_log_current_lsn'")
+}
+
+/// Restores and answers what the counter says and how many rows there are.
+fn restored(place: &TestDirectory, backup: &str, archive: &Path, until: &str) -> (u64, u64) {
+    let to = TestDirectory::new();
+    let data = to.path().join("data").display().to_string();
+    let archive = archive.display().to_string();
+    let words = ["restore", "--from", backup, "--to", &data, "--archive", &archive, "--until", until];
+    let (is_good, said) = program(place, &words);
+    assert!(is_good, "{said}");
+    let (is_sound, said) = program(place, &["verify", &data]);
+    assert!(is_sound, "{said}");
+    let server = TestServer::start_in(to, &[]);
+    let mut client = server.log_in();
+    let counted = number(&mut client, "select n from d.counter");
+    (counted, number(&mut client, "select count(*) from d.t"))
+}
+
+fn unix_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_micros() as u64
+}
+
+#[test]
+fn a_backup_and_the_archive_give_the_state_of_a_moment() {
+    let place = TestDirectory::new();
+    let archive = place.path().join("archive");
+    let server = start(TestDirectory::new(), &archive);
+    let mut client = server.log_in();
+    client.execute("create database d").expect("a database");
+    client.execute("create table d.counter (n bigint)").expect("a table");
+    client.execute("create table d.t (id int auto_increment primary key, filler text)").expect("a table");
+    client.execute("insert into d.counter values (0)").expect("a row");
+    let backup = place.path().join("backup").display().to_string();
+    let dsn = format!("mysql://root@127.0.0.1:{}", server.port);
+    let (is_good, said) = program(&place, &["backup", "--dsn", &dsn, "--to", &backup]);
+    assert!(is_good, "{said}");
+    let mut lsns: Vec<u64> = (0..400).map(|_| count(&mut client)).collect();
+    let zone = "select date_format(now(6), '%Y-%m-%d %H:%i:%s.%f')";
+    let moment = client.query(zone).expect("a time")[0][0].clone().expect("a text");
+    let moment_us = unix_us();
+    std::thread::sleep(Duration::from_millis(5));
+    drop(client);
+    // A kill leaves the archive where it was; the next start completes it.
+    let server = start(server.kill_nine(), &archive);
+    let mut client = server.log_in();
+    lsns.extend((0..400).map(|_| count(&mut client)));
+    assert!(unix_us() > moment_us);
+    drop(client);
+    let (status, _, _directory) = server.terminate();
+    assert!(status.success());
+    for state in [3, 399, 400, 401, 800] {
+        let found = restored(&place, &backup, &archive, &lsns[state - 1].to_string());
+        let rows = found.1;
+        assert_eq!(found, (state as u64, state as u64), "{rows} rows at LSN {}", lsns[state - 1]);
+    }
+    assert_eq!(restored(&place, &backup, &archive, &moment), (400, 400), "as of {moment}");
+    let archive = archive.display().to_string();
+    let (is_sound, said) = program(&place, &["verify", &archive]);
+    assert!(is_sound && said.contains("commits of"), "{said}");
+    let to = place.path().join("no").display().to_string();
+    let (is_good, said) =
+        program(&place, &["restore", "--from", &backup, "--to", &to, "--archive", &archive, "--until", "1"]);
+    assert!(!is_good && said.contains("an older backup is needed"), "{said}");
+    assert!(!Path::new(&to).exists(), "nothing is left");
+}
+
+#[test]
+fn another_history_is_refused() {
+    let place = TestDirectory::new();
+    let archive = place.path().join("archive");
+    let server = start(TestDirectory::new(), &archive);
+    server.log_in().execute("create database d").expect("a database");
+    assert!(server.terminate().0.success());
+    // Another server with the same archive.
+    let other = TestDirectory::new();
+    let option = format!("--log-archive-dir={}", archive.display());
+    let output = evenkeel(&other).arg("--port=0").arg(option).output().expect("the program was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("use another folder"), "{said}");
+}
