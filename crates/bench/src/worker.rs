@@ -170,7 +170,7 @@ impl Client {
         };
         let mut connection = match connection {
             Ok(connection) => connection,
-            Err(error) => return shared.stop.because(format!("a connection cannot be made: {error}")),
+            Err(error) => return shared.stop.because(format!("{}: {error}", shared.plan.dsn)),
         };
         shared.ready.fetch_add(1, Ordering::Relaxed);
         let start = loop {

@@ -132,12 +132,19 @@ impl DriveArguments {
         if !(self.time > 0.0 && self.time < 1e9) {
             return Err("--time is a number of seconds above 0".into());
         }
+        for (name, count) in
+            [("--connections", connections), ("--threads", self.threads), ("--pipeline", workload.pipeline)]
+        {
+            if count == 0 {
+                return Err(format!("{name} is 1 or more"));
+            }
+        }
         let rates = self.rate.as_deref().map(Rates::parse).transpose()?;
         Ok(Plan {
             dsn: dsn.clone(),
-            threads: self.threads.max(1),
-            connections: connections.max(1),
-            pipeline: workload.pipeline.max(1),
+            threads: self.threads,
+            connections,
+            pipeline: workload.pipeline,
             is_prepared: !workload.text,
             warmup: Duration::from_secs(self.warmup),
             duration: Duration::from_secs_f64(self.time),

@@ -9,6 +9,8 @@ use bench::Result;
 use clap::Args;
 use client::{Answer, Connection, Dsn};
 
+use crate::output::say;
+
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
@@ -35,9 +37,9 @@ impl Backup {
             .map_err(|error| format!("cannot start: {error}"))?;
         let begun = Instant::now();
         runtime.block_on(self.copy(&dsn, &path)).map_err(|error| error.to_string())?;
-        println!("{path} holds a copy, made in {:.1} s", begun.elapsed().as_secs_f64());
-        println!("check it:   evenkeel verify {path}");
-        println!("start it:   evenkeel serve --datadir={path} --port=3307");
+        say!("{path} holds a copy, made in {:.1} s", begun.elapsed().as_secs_f64());
+        say!("check it:   evenkeel verify {path}");
+        say!("start it:   evenkeel serve --datadir={path} --port=3307");
         Ok(true)
     }
 

@@ -11,13 +11,13 @@ use serde_json::json;
 use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, default_history, dsn};
-use crate::output::{Bar, Lines, grouped, second_line, summary_text};
+use crate::output::{Bar, Lines, grouped, say, second_line, summary_text};
 use crate::record_command::Beside;
 
 /// Prints the workloads.
 pub fn list() -> Result<bool> {
     for (name, text) in workload::NAMES {
-        println!("{name:22} {text}");
+        say!("{name:22} {text}");
     }
     Ok(true)
 }
@@ -51,7 +51,7 @@ pub fn load_with_bar(dsn: &Dsn, threads: usize, workload: &dyn Workload, stop: &
     let start = std::time::Instant::now();
     let plan = LoadPlan { dsn: dsn.clone(), threads };
     let rows = load(&plan, workload, stop, &mut |progress| bar.show(progress))?;
-    println!("loaded {} rows into {dsn} in {:.1} s", grouped(rows), start.elapsed().as_secs_f64());
+    say!("loaded {} rows into {dsn} in {:.1} s", grouped(rows), start.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -88,12 +88,12 @@ impl Check {
 fn check(dsn: &Dsn, workload: &dyn Workload) -> Result<bool> {
     let results = run_checks(dsn, workload)?;
     if results.is_empty() {
-        println!("this workload has no consistency questions");
+        say!("this workload has no consistency questions");
     }
     for result in &results {
-        println!("{} {}", if result.trouble.is_none() { "holds " } else { "BROKEN" }, result.name);
+        say!("{} {}", if result.trouble.is_none() { "holds " } else { "BROKEN" }, result.name);
         if let Some(trouble) = &result.trouble {
-            println!("       {trouble}");
+            say!("       {trouble}");
         }
     }
     Ok(results.iter().all(|result| result.trouble.is_none()))
@@ -163,7 +163,7 @@ impl Run {
         let result = run(&plan, &*workload, &stop, &mut |event| {
             if let Event::Second(second) = event {
                 if !self.quiet {
-                    println!("{}", second_line(second));
+                    say!("{}", second_line(second));
                 }
                 if let Err(error) = lines.put(&second.json()) {
                     failure.get_or_insert(error);
@@ -175,17 +175,17 @@ impl Run {
         recorded?;
         lines.put(&result.summary.json())?;
         if self.json {
-            println!("{}", result.summary.json());
+            say!("{}", result.summary.json());
         } else {
-            print!("{}", summary_text(&result, self.connections));
+            say!("{}", summary_text(&result, self.connections).trim_end());
         }
         let mut is_good = true;
         for trouble in [&result.failure, &failure].into_iter().flatten() {
-            eprintln!("evenkeel: {trouble}");
+            crate::advice::tell(trouble);
             is_good = false;
         }
         for met in conditions.iter().filter_map(|condition| condition.met(&result.summary)) {
-            println!("failed: {met}");
+            say!("failed: {met}");
             is_good = false;
         }
         if self.check {
@@ -207,7 +207,7 @@ impl Run {
         line["version"] = json!(version);
         line["at"] = json!(crate::history_command::now());
         let verdict = history.add(&line)?;
-        println!("{}", crate::history_command::verdict_text(&verdict));
+        say!("{}", crate::history_command::verdict_text(&verdict));
         Ok(!verdict.is_regression())
     }
 }

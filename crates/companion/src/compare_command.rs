@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
-use crate::output::{Lines, ms};
+use crate::output::{Lines, ms, say};
 use crate::record_command::Beside;
 
 #[derive(Args)]
@@ -74,8 +74,8 @@ impl Compare {
         let durability = judge_durability(&servers);
         match &durability {
             Err(why) if self.publish => return Err(format!("not to be published: {why}")),
-            Err(why) => println!("durability: {why}"),
-            Ok(()) => println!("durability: equal and full on all servers"),
+            Err(why) => say!("durability: {why}"),
+            Ok(()) => say!("durability: equal and full on all servers"),
         }
         let workload = self.workload.workload()?;
         let stop = Stop::default();
@@ -104,7 +104,7 @@ impl Compare {
             verdict.push_str(&format!(" Not to be published: {why}."));
         }
         self.write(&servers, &verdict)?;
-        println!("\n{verdict}\n{}", self.out.display());
+        say!("\n{verdict}\n{}", self.out.display());
         Ok(!stop.is_wanted())
     }
 
@@ -164,7 +164,7 @@ impl Compare {
         if let Some((before, missed)) = before {
             server.costs.add(&before, &host.sample(), result.summary.events.saturating_sub(missed));
         }
-        println!(
+        say!(
             "block {:2} {:16} {:>10.1} tps  p99 {:>8} ms  {} s below half the median",
             block + 1,
             server.name,

@@ -9,6 +9,8 @@ use bench::{DevicePlan, Result, Stop, measure_device};
 use clap::Args;
 use serde_json::Value;
 
+use crate::output::say;
+
 #[derive(Args)]
 pub struct Device {
     /// A folder on the disk, such as the server's data directory.
@@ -43,13 +45,21 @@ impl Device {
             duration: Duration::from_secs_f64(self.time),
             depths: self.depth.clone(),
         };
-        println!(
+        say!(
             "{:18} {:>8} {:>6} {:>10} {:>9}   {:>8} {:>8} {:>8} {:>8} us",
-            "", "bytes", "depth", "per second", "MiB/s", "p50", "p99", "p99.9", "max"
+            "",
+            "bytes",
+            "depth",
+            "per second",
+            "MiB/s",
+            "p50",
+            "p99",
+            "p99.9",
+            "max"
         );
-        let profile = measure_device(&plan, &stop, &mut |figure| println!("{}", line(figure)))?;
+        let profile = measure_device(&plan, &stop, &mut |figure| say!("{}", line(figure)))?;
         if profile["past_page_cache"] == Value::Bool(false) {
-            println!("the file system does not allow to go past the page cache: reads are from memory");
+            say!("the file system does not allow to go past the page cache: reads are from memory");
         }
         if let Some(path) = &self.out {
             std::fs::write(path, format!("{profile}\n"))

@@ -10,6 +10,7 @@ use report::Finding;
 use serde_json::{Value, json};
 
 use crate::directory_host;
+use crate::output::say;
 
 /// One thing that is so.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,24 +76,24 @@ pub fn doctor(directory: &Path, options: &[String], examine: Examine, as_json: b
 
 fn print_json(all: &Examination) {
     for Fact { topic, value, why } in &all.facts {
-        println!("{}", json!({ "fact": topic, "value": value, "why": why }));
+        say!("{}", json!({ "fact": topic, "value": value, "why": why }));
     }
     let line = |finding: &Finding, prevents_start: bool| -> Value {
         json!({ "finding": finding.title, "evidence": finding.evidence, "action": finding.action,
                 "effect": finding.effect, "prevents_start": prevents_start })
     };
-    all.obstacles.iter().for_each(|finding| println!("{}", line(finding, true)));
-    all.findings.iter().for_each(|finding| println!("{}", line(finding, false)));
+    all.obstacles.iter().for_each(|finding| say!("{}", line(finding, true)));
+    all.findings.iter().for_each(|finding| say!("{}", line(finding, false)));
 }
 
 fn print_text(directory: &Path, all: &Examination) {
-    println!("{}", directory.display());
+    say!("{}", directory.display());
     for Fact { topic, value, why } in &all.facts {
-        println!("  {topic:16} {value:32} {why}");
+        say!("  {topic:16} {value:32} {why}");
     }
-    println!();
+    say!();
     if all.obstacles.is_empty() && all.findings.is_empty() {
-        println!("nothing to do");
+        say!("nothing to do");
     }
     for (number, finding) in all.obstacles.iter().chain(&all.findings).enumerate() {
         let stops = if number < all.obstacles.len() { " (no server starts)" } else { "" };
@@ -102,10 +103,10 @@ fn print_text(directory: &Path, all: &Examination) {
 
 /// One finding, for people.
 pub fn print_finding(number: usize, finding: &Finding, remark: &str) {
-    println!("{number}. {}{remark}", finding.title);
-    println!("   because  {}", finding.evidence);
-    println!("   do       {}", finding.action);
-    println!("   so that  {}", finding.effect);
+    say!("{number}. {}{remark}", finding.title);
+    say!("   because  {}", finding.evidence);
+    say!("   do       {}", finding.action);
+    say!("   so that  {}", finding.effect);
 }
 
 /// Bytes with the unit that people would take.

@@ -13,11 +13,12 @@ use report::Subject;
 use serde_json::json;
 
 use crate::directory::{self, Examine};
+use crate::output::say;
 
 #[derive(Args)]
 pub struct Doctor {
     /// A live server: mysql://user:password@host:port.
-    #[arg(long, required_unless_present_any = ["files", "datadir"], conflicts_with_all = ["files", "datadir"])]
+    #[arg(long, conflicts_with_all = ["files", "datadir"])]
     dsn: Option<String>,
     /// Seconds to look at it.
     #[arg(long, default_value_t = 10)]
@@ -49,12 +50,15 @@ impl Doctor {
                 let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
                 Subject::new("server", look(&dsn, Duration::from_secs(self.time.max(2)))?)
             }
+            None if self.files.is_empty() => {
+                return Err("name what to look at: --dsn DSN, a recording or a data directory; `evenkeel doctor --help` has examples".into());
+            }
             None => Subject::read("recording", &self.files)?,
         };
         let findings = report::findings(&subject);
         if self.json {
             for finding in &findings {
-                println!(
+                say!(
                     "{}",
                     json!({ "finding": finding.title, "evidence": finding.evidence, "action": finding.action,
                             "effect": finding.effect })
@@ -63,7 +67,7 @@ impl Doctor {
             return Ok(true);
         }
         if findings.is_empty() {
-            println!("nothing to do");
+            say!("nothing to do");
         }
         for (number, finding) in findings.iter().enumerate() {
             directory::print_finding(number + 1, finding, "");

@@ -10,6 +10,7 @@ use client::{Connection, Dsn};
 use serde_json::Value;
 
 use crate::arguments::default_history;
+use crate::output::say;
 
 #[derive(Args)]
 pub struct List {
@@ -33,7 +34,7 @@ impl List {
             }
             let verdict = bench::judge(&runs[..place], run);
             let p99 = run.get("p99_us").and_then(Value::as_u64).unwrap_or(0);
-            println!(
+            say!(
                 "{}  {:>10.1} tps  p99 {:>8} ms  {:24} {}  {}",
                 time_text(run.get("at").and_then(Value::as_u64).unwrap_or(0)),
                 verdict.figure,
@@ -47,7 +48,7 @@ impl List {
             is_good &= !(is_last && verdict.is_regression());
         }
         if runs.is_empty() {
-            println!("no runs kept yet: `evenkeel bench run .. --history` keeps one");
+            say!("no runs kept yet: `evenkeel bench run .. --history` keeps one");
         }
         Ok(is_good)
     }

@@ -6,6 +6,7 @@
 //! Reading order: `arguments` has what all commands share, then one file per command.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod arguments;
 mod backup_command;
 mod bench_command;
@@ -44,7 +45,12 @@ pub fn is_command(arguments: &[String]) -> bool {
 }
 
 #[derive(Parser)]
-#[command(name = "evenkeel", disable_version_flag = true, disable_help_subcommand = true)]
+#[command(
+    name = "evenkeel",
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    after_help = "--help behind each of them lists its options, with an example. A server is named by a DSN: mysql://user:password@host:port/database"
+)]
 struct Line {
     #[command(subcommand)]
     command: Command,
@@ -56,22 +62,41 @@ enum Command {
     #[command(subcommand)]
     Bench(Bench),
     /// Record a server and its host every second into one file.
+    #[command(
+        after_help = "Example: evenkeel record --dsn mysql://root@127.0.0.1:3306 run.rec    (Ctrl-C ends it; then: evenkeel report run.rec)"
+    )]
     Record(record_command::Record),
     /// Draw recordings and runs: HTML, SVG, CSV.
+    #[command(
+        after_help = "Example: evenkeel report old=old.rec,old.jsonl new=new.rec,new.jsonl --out report.html --svg report.svg"
+    )]
     Report(report_command::Report),
     /// Run the same work on several servers in turn, and say which does more and how sure that is.
+    #[command(
+        after_help = "Example: evenkeel compare oltp:read_write --rows 100000 --load -c 16 --time 60 --blocks 6 old=mysql://root@127.0.0.1:3306 new=mysql://root@127.0.0.1:3307"
+    )]
     Compare(compare_command::Compare),
     /// Watch a server on a terminal: statements, waits, input and output, locks.
+    #[command(
+        after_help = "Example: evenkeel top --dsn mysql://root@127.0.0.1:3306    (q ends, space holds still)"
+    )]
     Top(top_command::Top),
     /// The same as a live page on 127.0.0.1.
+    #[command(after_help = "Example: evenkeel watch --dsn mysql://root@127.0.0.1:3306 --port 0")]
     Watch(watch_command::Watch),
     /// Look for what hurts a server, by rules of thumb.
+    #[command(
+        after_help = "Example: evenkeel doctor --dsn mysql://root@127.0.0.1:3306\n         evenkeel doctor run.rec\n         evenkeel doctor /var/lib/evenkeel -- --innodb-buffer-pool-size=8G"
+    )]
     Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
+    #[command(after_help = "Example: evenkeel device /var/lib/mysql --out disk.json")]
     Device(device_command::Device),
     /// Have a server copy its data while it works.
+    #[command(after_help = "Example: evenkeel backup --to /backups/monday --dsn mysql://root@127.0.0.1:3306")]
     Backup(backup_command::Backup),
     /// Ask whether a server answers.
+    #[command(after_help = "Example: evenkeel ping --dsn mysql://root@127.0.0.1:3306 --wait 60")]
     Ping(ping_command::Ping),
 }
 
@@ -80,14 +105,23 @@ enum Bench {
     /// The workloads there are.
     List,
     /// Create and fill a workload's tables.
+    #[command(after_help = "Example: evenkeel bench load tpcc --scale 10 --dsn mysql://root@127.0.0.1:3306")]
     Load(bench_command::Load),
     /// Run a workload.
+    #[command(
+        after_help = "Example: evenkeel bench run oltp:read_write --rows 100000 --load -c 16 --time 60 --dsn mysql://root@127.0.0.1:3306"
+    )]
     Run(bench_command::Run),
     /// Ask a workload's consistency questions.
+    #[command(after_help = "Example: evenkeel bench check tpcc --scale 10 --dsn mysql://root@127.0.0.1:3306")]
     Check(bench_command::Check),
     /// Run a workload with ever more connections, as one table.
+    #[command(
+        after_help = "Example: evenkeel bench sweep oltp:read_only --rows 100000 --levels 8..512 --time 20 --dsn mysql://root@127.0.0.1:3306"
+    )]
     Sweep(sweep_command::Sweep),
     /// The runs kept so far.
+    #[command(after_help = "Example: evenkeel bench history oltp:read_write")]
     History(history_command::List),
 }
 
@@ -124,7 +158,7 @@ pub fn run(arguments: &[String], examine: Examine) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
-            eprintln!("evenkeel: {message}");
+            advice::tell(&message);
             ExitCode::FAILURE
         }
     }

@@ -9,24 +9,49 @@ use std::time::{Duration, Instant};
 use bench::{Progress, Result, Run, Second, Summary};
 use serde_json::Value;
 
+/// Prints a line to standard output. Who reads it may be gone (`| head`): that is a quiet end and no panic.
+macro_rules! say {
+    () => {
+        $crate::output::print_line(format_args!(""))
+    };
+    ($($part:tt)*) => {
+        $crate::output::print_line(format_args!($($part)*))
+    };
+}
+pub(crate) use say;
+
+/// The line of `say`.
+pub fn print_line(text: std::fmt::Arguments<'_>) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = writeln!(out, "{text}")
+        && error.kind() == std::io::ErrorKind::BrokenPipe
+    {
+        std::process::exit(0);
+    }
+}
+
 /// A bar that is drawn again in place, or a line now and then where there is no terminal.
 pub struct Bar {
     is_terminal: bool,
     last: Option<Instant>,
+    told: Option<(&'static str, usize)>,
 }
 
 impl Bar {
     pub fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), last: None }
+        Self { is_terminal: std::io::stderr().is_terminal(), last: None, told: None }
     }
 
     pub fn show(&mut self, progress: Progress) {
         let pause = Duration::from_millis(if self.is_terminal { 200 } else { 10_000 });
         let is_end = progress.done == progress.all;
-        if !is_end && self.last.is_some_and(|last| last.elapsed() < pause) {
+        // The end of a step is told once.
+        let is_told = self.told == Some((progress.step, progress.done));
+        if is_told || !is_end && self.last.is_some_and(|last| last.elapsed() < pause) {
             return;
         }
         self.last = Some(Instant::now());
+        self.told = Some((progress.step, progress.done));
         let share = if progress.all == 0 { 1.0 } else { progress.done as f64 / progress.all as f64 };
         let seconds = progress.elapsed.as_secs_f64();
         let left = if share > 0.02 && share < 1.0 {

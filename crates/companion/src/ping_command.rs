@@ -8,6 +8,8 @@ use bench::Result;
 use clap::Args;
 use client::{Answer, Connection, Dsn, Error};
 
+use crate::output::say;
+
 /// Between two tries of `--wait`.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -40,7 +42,7 @@ impl Ping {
             let answer = runtime.block_on(async { tokio::time::timeout(limit, self.ask(&dsn)).await });
             let reason = match answer {
                 Ok(Ok(())) => {
-                    println!("the server is alive");
+                    say!("the server is alive");
                     return Ok(true);
                 }
                 Ok(Err(error)) => error.to_string(),

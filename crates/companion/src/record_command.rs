@@ -10,6 +10,8 @@ use clap::Args;
 use client::Dsn;
 use recording::RecordPlan;
 
+use crate::output::say;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
@@ -40,9 +42,11 @@ impl Record {
         };
         let stop = Stop::default();
         crate::bench_command::listen(&stop);
-        let bytes =
-            recording::record(&plan, &|| stop.is_wanted(), &mut |trouble| eprintln!("evenkeel: {trouble}"))?;
-        println!("{} has {} bytes", self.out.display(), crate::output::grouped(bytes));
+        let bytes = recording::record(&plan, &|| stop.is_wanted(), &mut |trouble| {
+            crate::advice::tell(trouble);
+            eprintln!("  the recording goes on and marks the gap; Ctrl-C ends it");
+        })?;
+        say!("{} has {} bytes", self.out.display(), crate::output::grouped(bytes));
         Ok(true)
     }
 }

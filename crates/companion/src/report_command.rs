@@ -9,6 +9,8 @@ use clap::Args;
 use report::Subject;
 use serde_json::json;
 
+use crate::output::say;
+
 #[derive(Args)]
 pub struct Report {
     /// Recordings and JSON lines of runs; NAME=FILE,FILE to put several side by side.
@@ -47,9 +49,9 @@ impl Report {
         }
         for subject in &subjects {
             let low = report::dips(subject).len();
-            println!("{}: {low} seconds below half of the median", subject.name);
+            say!("{}: {low} seconds below half of the median", subject.name);
         }
-        println!("{}", self.out.display());
+        say!("{}", self.out.display());
         Ok(true)
     }
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
-use crate::output::{Lines, ms};
+use crate::output::{Lines, ms, say};
 
 #[derive(Args)]
 pub struct Sweep {
@@ -89,17 +89,24 @@ impl Sweep {
 
 fn print_table(name: &str, levels: &[Level]) {
     let peak = levels.iter().map(|level| level.rate).fold(0.0, f64::max);
-    println!("\n{name}");
-    println!(
+    say!("\n{name}");
+    say!(
         "{:>11} {:>11} {:>8} {:>11} {:>9} {:>9} {:>12} {:>9}",
-        "connections", "TPS", "of peak", "QPS", "p95 ms", "p99 ms", "QPS/dev.op", "conflicts"
+        "connections",
+        "TPS",
+        "of peak",
+        "QPS",
+        "p95 ms",
+        "p99 ms",
+        "QPS/dev.op",
+        "conflicts"
     );
     for level in levels {
         let per_operation = match level.operations {
             Some(operations) if operations > 0 => format!("{:.2}", level.queries as f64 / operations as f64),
             _ => "-".into(),
         };
-        println!(
+        say!(
             "{:>11} {:>11.1} {:>8.3} {:>11.1} {:>9} {:>9} {:>12} {:>9}",
             level.connections,
             level.rate,

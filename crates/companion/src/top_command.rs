@@ -12,6 +12,7 @@ use crossterm::event::{Event, KeyCode, KeyModifiers, poll, read};
 use crossterm::{cursor, execute, terminal};
 
 use crate::live::{Live, Table};
+use crate::output::say;
 
 #[derive(Args)]
 pub struct Top {
@@ -60,7 +61,7 @@ impl Top {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     let tables = live.look().await.map_err(failed)?;
                     let lines = draw(&live.headline(), &tables, PLAIN_WIDTH, PLAIN_HEIGHT);
-                    println!("{}\n", lines.join("\n").replace(BOLD, "").replace(NORMAL, ""));
+                    say!("{}\n", lines.join("\n").replace(BOLD, "").replace(NORMAL, ""));
                 }
                 return Ok(true);
             }

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::live::Live;
+use crate::output::say;
 
 const HEAD_MAX: usize = 8 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -41,7 +42,7 @@ impl Watch {
             let listener = TcpListener::bind(("127.0.0.1", self.port)).await;
             let listener = listener.map_err(|error| format!("127.0.0.1:{}: {error}", self.port))?;
             let address = listener.local_addr().map_err(|error| error.to_string())?;
-            println!("watch {dsn} at http://{address}/ (Ctrl-C ends)");
+            say!("watch {dsn} at http://{address}/ (Ctrl-C ends)");
             let first = json!({ "state": "connecting", "trouble": false, "tables": [] }).to_string();
             let shown: Shown = Arc::new(Mutex::new(first));
             tokio::spawn(look_forever(dsn, Arc::clone(&shown)));

@@ -73,7 +73,7 @@ pub fn record(
                     lines.host(&mut writer);
                     turn += 1;
                     if turn % FLUSH_EVERY == 0 && let Some(trouble) = writer.flush(now_ms()) {
-                        tell(&trouble);
+                        tell(&format!("{trouble}; samples are kept in memory meanwhile"));
                     }
                     if is_over() || plan.time.is_some_and(|time| start.elapsed() >= time) {
                         break;
@@ -83,10 +83,7 @@ pub fn record(
         }
         task.abort();
         lines.end_gap(&mut writer);
-        if let Some(trouble) = writer.flush(now_ms()) {
-            return Err(trouble);
-        }
-        Ok(writer.length())
+        writer.end(now_ms())
     })?;
     Ok(bytes)
 }

@@ -66,8 +66,7 @@ impl Writer {
             if let Err(error) = written {
                 // What was written of it is cut off, so that the file still reads. Cutting needs no room.
                 let _ = self.file.set_len(self.length);
-                let trouble =
-                    format!("{}: {error}; samples are kept in memory meanwhile", self.path.display());
+                let trouble = format!("{}: {error}", self.path.display());
                 return self.trouble.replace(trouble.clone()).is_none().then_some(trouble);
             }
             self.length += frame.len() as u64;
@@ -93,9 +92,17 @@ impl Writer {
         }
     }
 
-    /// Bytes in the file.
-    pub fn length(&self) -> u64 {
-        self.length
+    /// Writes what is left; fails if some of it finds no room.
+    pub fn end(&mut self, now: u64) -> Result<u64, String> {
+        let mut trouble = self.flush(now);
+        if self.waiting.is_empty() {
+            // What was dropped is told behind what waited.
+            trouble = trouble.or(self.flush(now));
+        }
+        match trouble.or(self.trouble.take()) {
+            Some(trouble) => Err(format!("{trouble}; {} bytes of samples are lost", self.waiting_bytes)),
+            None => Ok(self.length),
+        }
     }
 }
 
@@ -113,11 +120,12 @@ mod tests {
         let real =
             std::mem::replace(&mut writer.file, OpenOptions::new().write(true).open("/dev/full").unwrap());
         writer.put(&json!({"a": 2}));
-        assert!(writer.flush(0).unwrap().contains("kept in memory"));
+        assert!(writer.flush(0).unwrap().contains("No space"));
         writer.put(&json!({"a": 3}));
         assert_eq!(writer.flush(0), None);
+        assert!(writer.end(0).unwrap_err().contains("are lost"), "told before, and still a failure");
         writer.file = real;
-        assert_eq!(writer.flush(0), None);
+        assert!(writer.end(0).is_ok());
         let text = zstd::decode_all(File::open(&path).unwrap()).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
         std::fs::remove_file(path).unwrap();

@@ -100,7 +100,8 @@ fn a_day_at_sixty_times() {
         sleep(day / 3);
         slow = now_ms();
         orders.delay.store(500, Relaxed);
-        sleep(every * 6);
+        // So long that a question falls into it on a busy machine too.
+        sleep(every * 30);
         orders.delay.store(0, Relaxed);
         sleep(day / 3);
         gone = now_ms();
@@ -121,7 +122,7 @@ fn a_day_at_sixty_times() {
         1000.0 * run.processor / wanted
     );
     println!("{told}");
-    assert!(gap_within(&recording.gaps, slow, slow + 300).is_some(), "{:?}", recording.gaps);
+    assert!(gap_within(&recording.gaps, slow, slow + 500).is_some(), "{:?}", recording.gaps);
     let restart =
         gap_within(&recording.gaps, gone, gone + 300).unwrap_or_else(|| panic!("{:?}", recording.gaps));
     assert!(restart.until - restart.at >= 300, "{restart:?}");
