@@ -81,6 +81,12 @@ fn of_subject(subject: &Subject) -> Vec<Panel> {
     gathered.panels
 }
 
+/// Where what is under way is older than anything that ended: elsewhere the line would only hide the others.
+fn beyond(oldest: Points, longest: &Points) -> Points {
+    let longest = longest.iter().map(|point| point.unwrap_or(0.0));
+    oldest.into_iter().zip(longest).map(|(old, long)| old.filter(|old| *old > long)).collect()
+}
+
 fn work(subject: &Subject, gathered: &mut Gathered) {
     gathered.add("Throughput", "per s", vec![(subject.throughput_name(), subject.throughput())]);
     let ms = |name: &str| scale(&subject.bench(name), 0.001);
@@ -93,7 +99,7 @@ fn work(subject: &Subject, gathered: &mut Gathered) {
             ("p95", ms("p95_us")),
             ("p99", ms("p99_us")),
             ("max", ms("max_us")),
-            ("oldest under way", ms("oldest_us")),
+            ("oldest under way", beyond(ms("oldest_us"), &ms("max_us"))),
         ],
     );
     if !subject.recording.seconds.is_empty() {
@@ -291,4 +297,15 @@ fn states(subject: &Subject, gathered: &mut Gathered) {
         "sessions",
         states.iter().map(|(_, name, points)| (name.as_str(), points.clone())).collect(),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_shows_where_nothing_that_ended_is_older() {
+        let shown = beyond(vec![Some(1.0), Some(900.0), None], &vec![Some(40.0), None, Some(3.0)]);
+        assert_eq!(shown, [None, Some(900.0), None]);
+    }
 }
