@@ -17,6 +17,7 @@ use crate::plan_shape::PlanShape;
 use crate::result_shape::Conversion;
 use crate::result_shape::ResultShape;
 use catalog::{LockMode, LockName};
+use datum::Condition;
 use plan::Plan;
 use schema::TableId;
 use table::Relations;
@@ -84,6 +85,8 @@ pub struct TypedPlan {
     /// Empty before the first execution: what PREPARE tells the client comes from a plan without types.
     pub classes: Box<[ParameterClass]>,
     pub prepared: Arc<PreparedPlan>,
+    /// What PREPARE warns of, and no execution does.
+    pub told: Box<[Condition]>,
 }
 
 /// The kinds of parameter values that plans tell apart.

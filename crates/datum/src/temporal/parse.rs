@@ -123,6 +123,11 @@ impl DateTime {
         read_datetime(text, lenient).map(|(parsed, _)| parsed)
     }
 
+    /// As `parse`, and whether the text is a date without a time.
+    pub fn parse_with_kind(text: &[u8], lenient: bool) -> Option<(Parsed<DateTime>, bool)> {
+        read_datetime(text, lenient)
+    }
+
     /// YYMMDD, YYYYMMDD, YYMMDDHHMMSS or YYYYMMDDHHMMSS as a number.
     pub fn from_number(number: i64, lenient: bool) -> Option<DateTime> {
         let full = match number {

@@ -32,9 +32,9 @@ impl AggregateCall {
         arguments.iter_mut().try_for_each(|argument| bind.expect(argument, wanted))?;
         let ty = match function {
             AggregateFunction::Count => number(ColumnType::bigint().not_null()),
-            AggregateFunction::Sum => sum_type(bind, &mut arguments[0], 22, 0)?,
+            AggregateFunction::Sum => sum_type(bind, &mut arguments[0], distinct, (22, 0))?,
             AggregateFunction::Avg => {
-                sum_type(bind, &mut arguments[0], 4, bind.division_precision_increment)?
+                sum_type(bind, &mut arguments[0], distinct, (4, bind.division_precision_increment))?
             }
             AggregateFunction::Min | AggregateFunction::Max => {
                 check_comparable(bind, function, &arguments[0])?;
@@ -117,7 +117,12 @@ fn integer_digits(column: &ColumnType) -> Option<u8> {
 
 /// Exact numbers give DECIMAL with `wider` more digits, `finer` of them (and the same number again for SUM's
 /// integer part) after the point; everything else is summed as DOUBLE.
-fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Result<ExprType, SqlError> {
+fn sum_type(
+    bind: &BindContext,
+    argument: &mut Expr,
+    distinct: bool,
+    (wider, finer): (u8, u8),
+) -> Result<ExprType, SqlError> {
     match argument.ty.column.kind {
         TypeKind::VarBinary if argument.ty.column.is_hex_literal() => cast_integer(bind, argument)?,
         TypeKind::Year | TypeKind::Bit(_) | TypeKind::Date => cast_integer(bind, argument)?,
@@ -138,7 +143,12 @@ fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Re
         None => {
             // Digits after the point that are fixed stay so.
             let scale = argument.ty.column.fixed_scale().map(|scale| scale.saturating_add(finer));
+            let is_text = argument.ty.column.kind.is_string();
             cast_double(bind, argument)?;
+            // Different numbers are those that a table would keep of the texts: see `evaluate::cast`.
+            if distinct && is_text {
+                argument.ty.coercibility = Coercibility::Ignorable;
+            }
             let digits = scale.filter(|scale| *scale <= datum::SCALE_MAX).map(|scale| (DOUBLE_WIDTH, scale));
             number(ColumnType::new(TypeKind::Double { digits }))
         }

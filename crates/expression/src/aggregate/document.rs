@@ -36,7 +36,8 @@ impl Document {
                 if name.is_null() {
                     return Err(error_code::ER_JSON_DOCUMENT_NULL_KEY.plain());
                 }
-                let is_binary = key.ty.column.kind.is_string() && !key.ty.column.is_text();
+                let is_string = key.ty.column.kind.is_string();
+                let is_binary = if is_string { !key.ty.column.is_text() } else { context.is_marker(key) };
                 if is_binary {
                     return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
                 }

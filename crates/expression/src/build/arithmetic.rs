@@ -149,19 +149,40 @@ impl BindContext {
         mut right: Expr,
     ) -> Result<(Expr, Expr), SqlError> {
         if operator == ArithmeticOperator::IntegerDivide {
-            self.expect(&mut left, Wanted::Integer)?;
-            self.expect(&mut right, Wanted::Integer)?;
+            self.expect_number(&mut left, Wanted::Integer)?;
+            self.expect_number(&mut right, Wanted::Integer)?;
         } else if matches!((&left.kind, &right.kind), (ExprKind::Parameter(_), ExprKind::Parameter(_))) {
             self.expect(&mut left, Wanted::Double)?;
             self.expect(&mut right, Wanted::Double)?;
         } else {
-            self.derive_pair(&mut left, &mut right);
+            self.expect_beside(&mut left, &right)?;
+            self.expect_beside(&mut right, &left)?;
         }
         let number = match operator {
             ArithmeticOperator::IntegerDivide => ColumnType::decimal(PRECISION_MAX, SCALE_MAX),
             _ => ColumnType::double(),
         };
         Ok((self.as_number(left, number.clone())?, self.as_number(right, number)?))
+    }
+
+    /// A marker is a number of its neighbour's kind.
+    fn expect_beside(&self, operand: &mut Expr, other: &Expr) -> Result<(), SqlError> {
+        let wanted = match domain(&other.ty.column) {
+            _ if !is_number(&other.ty.column) => None,
+            Domain::Integer { .. } if is_unsigned(&other.ty.column) => Some(Wanted::Unsigned),
+            Domain::Integer { .. } => Some(Wanted::Integer),
+            Domain::Decimal { .. } => Some(Wanted::Decimal),
+            Domain::Double => Some(Wanted::Double),
+        };
+        match wanted {
+            Some(wanted) if !matches!(other.kind, ExprKind::Parameter(_)) => {
+                self.expect_number(operand, wanted)
+            }
+            _ => {
+                self.derive_beside(operand, other);
+                Ok(())
+            }
+        }
     }
 
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
@@ -233,17 +254,8 @@ impl BindContext {
         Ok(bit_result(kind, length, nullable))
     }
 
-    /// A text marker is a binary string to the bit operators.
     fn expect_bits(&self, operand: &mut Expr) -> Result<(), SqlError> {
         self.expect(operand, Wanted::Bits)?;
-        let column = &operand.ty.column;
-        if matches!(operand.kind, ExprKind::Parameter(_))
-            && self.markers.is_of_statement()
-            && column.is_text()
-        {
-            let length = u32::try_from(bytes_max(column)).unwrap_or(u32::MAX);
-            operand.ty.column = ColumnType::varbinary(length);
-        }
         if !is_binary(&operand.ty.column) {
             let own = std::mem::replace(operand, Expr::null());
             *operand = self.as_number(own, ColumnType::bigint())?;

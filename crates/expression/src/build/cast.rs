@@ -12,6 +12,9 @@ impl BindContext {
     /// CAST(expr AS type). A text without a length, which `u32::MAX` says, is as long as its operand.
     pub fn cast(&self, mut operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         self.marker_beside(&mut operand, &target);
+        if target.kind.has_date() {
+            self.become_zero_moment(&mut operand);
+        }
         // CAST makes an integer of the text that is chosen.
         let is_text_choice =
             operand.ty.column.kind.is_string() && matches!(operand.kind, ExprKind::Case { .. });

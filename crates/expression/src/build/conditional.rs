@@ -190,7 +190,7 @@ impl BindContext {
     pub(super) fn if_function(&self, arguments: Vec<Expr>) -> Result<Expr, SqlError> {
         let [mut condition, then, otherwise] = <[Expr; 3]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"if"]))?;
-        self.expect(&mut condition, Wanted::Integer)?;
+        self.expect_number(&mut condition, Wanted::Integer)?;
         self.case(None, vec![(condition, then)], Some(otherwise))
     }
 

@@ -23,7 +23,7 @@ impl BindContext {
         warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
         for mut operand in operands {
-            self.expect(&mut operand, Wanted::Integer)?;
+            self.expect_number(&mut operand, Wanted::Integer)?;
             match operand.kind {
                 ExprKind::And(inner) => flat.extend(inner),
                 _ => flat.push(operand),
@@ -37,7 +37,7 @@ impl BindContext {
         warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
         for mut operand in operands {
-            self.expect(&mut operand, Wanted::Integer)?;
+            self.expect_number(&mut operand, Wanted::Integer)?;
             match operand.kind {
                 ExprKind::Or(inner) => flat.extend(inner),
                 _ => flat.push(operand),
@@ -52,15 +52,15 @@ impl BindContext {
     }
 
     pub fn xor(&self, mut left: Expr, mut right: Expr) -> Result<Expr, SqlError> {
-        self.expect(&mut left, Wanted::Integer)?;
-        self.expect(&mut right, Wanted::Integer)?;
+        self.expect_number(&mut left, Wanted::Integer)?;
+        self.expect_number(&mut right, Wanted::Integer)?;
         warn_of_documents(self, [&left, &right]);
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
         Ok(boolean(ExprKind::Xor(Box::new(left), Box::new(right)), nullable))
     }
 
     pub fn not(&self, mut operand: Expr) -> Result<Expr, SqlError> {
-        self.expect(&mut operand, Wanted::Integer)?;
+        self.expect_number(&mut operand, Wanted::Integer)?;
         warn_of_documents(self, [&operand]);
         let nullable = operand.ty.column.nullable;
         Ok(boolean(ExprKind::Not(Box::new(operand)), nullable))
@@ -68,7 +68,7 @@ impl BindContext {
 
     pub fn truth_test(&self, test: TruthTest, mut operand: Expr) -> Result<Expr, SqlError> {
         if !matches!(test, TruthTest::Null | TruthTest::NotNull) {
-            self.expect(&mut operand, Wanted::Integer)?;
+            self.expect_number(&mut operand, Wanted::Integer)?;
             warn_of_documents(self, [&operand]);
         }
         Ok(boolean(ExprKind::TruthTest(test, Box::new(operand)), false))

@@ -2,15 +2,18 @@
 //!
 //! PREPARE tells clients these types. A value that has come keeps its own type, but for numbers and moments that a
 //! function has to have in its own kind; if a value has a kind that such a function does not convert, the statement
-//! is planned anew, and all values keep their types. Invariant: without markers (`Markers::default`) nothing here
-//! changes an expression. Callers: the constructors of `build`, aggregates, and the planner for values it stores.
+//! is planned anew, and all values keep their types. A text is what can be read in all of it: of `? + 0` '5' is an
+//! integer, '5.0' a DECIMAL, for which the statement is planned anew, and '5x' a text. Invariant: without markers
+//! (`Markers::default`) nothing here changes an expression. Callers: the constructors of `build`, aggregates, and the
+//! planner for values it stores.
 use std::cell::{Cell, RefCell};
 
 use collation::CollationId;
-use datum::{ColumnType, SqlError, TypeKind, Value};
+use datum::{ColumnType, SqlError, TypeKind, error_code};
 
 use super::BindContext;
-use super::reading::Reading;
+use super::reading::{Numeral, Reading};
+use super::wanted::{Wanted, wanted_by};
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::interval::IntervalUnit;
 
@@ -27,6 +30,10 @@ impl Markers {
     /// Parameters are markers. With `keeps_types` no value is converted.
     pub fn of_statement(keeps_types: bool) -> Markers {
         Markers { is_used: true, keeps_types, ..Markers::default() }
+    }
+
+    pub(super) fn keeps_types(&self) -> bool {
+        self.keeps_types
     }
 
     pub(crate) fn is_of_statement(&self) -> bool {
@@ -50,31 +57,6 @@ impl Markers {
         }
         types[index].get_or_insert_with(|| column.clone());
     }
-}
-
-/// What a function takes an argument for.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Wanted {
-    Integer,
-    /// A DOUBLE or DECIMAL that other numbers are converted to.
-    Double,
-    Decimal,
-    /// A DECIMAL that is told, while values keep their types.
-    ToldDecimal,
-    Text,
-    Date,
-    Moment,
-    /// A moment that texts become, while numbers stay what they are.
-    ToldMoment,
-    /// A moment that is told and that texts become which are one.
-    MomentOrTime,
-    /// A moment that is told, while values keep their types.
-    KeptMoment,
-    /// A TIME that values are converted to, and one that is told.
-    Time,
-    ToldTime,
-    Document,
-    Bits,
 }
 
 const VARCHAR_BYTES_MAX: u32 = 65_535;
@@ -107,9 +89,9 @@ fn beside(column: &ColumnType, connection: CollationId) -> ColumnType {
 
 impl BindContext {
     /// The marker of an expression that is one.
-    fn marker(&self, expr: &Expr) -> Option<usize> {
+    pub(super) fn marker(&self, expr: &Expr) -> Option<usize> {
         match expr.kind {
-            ExprKind::Parameter(index) if self.markers.is_used => Some(index),
+            ExprKind::Parameter(index) if self.markers.is_used && self.known.is_own(index) => Some(index),
             _ => None,
         }
     }
@@ -117,6 +99,7 @@ impl BindContext {
     fn wanted_type(&self, wanted: Wanted) -> ColumnType {
         let sample = match wanted {
             Wanted::Integer => ColumnType::bigint(),
+            Wanted::Unsigned => ColumnType::bigint_unsigned(),
             Wanted::Double => ColumnType::double(),
             Wanted::Decimal | Wanted::ToldDecimal => ColumnType::decimal(65, 30),
             Wanted::Text => ColumnType::varchar(0, self.connection_collation),
@@ -125,7 +108,7 @@ impl BindContext {
                 ColumnType::new(TypeKind::DateTime { fsp: 6 })
             }
             Wanted::Time | Wanted::ToldTime => ColumnType::new(TypeKind::Time { fsp: 6 }),
-            Wanted::Document => ColumnType::new(TypeKind::Json),
+            Wanted::Document | Wanted::Parsed => ColumnType::new(TypeKind::Json),
             Wanted::Bits => ColumnType::varbinary(VARCHAR_BYTES_MAX),
         };
         beside(&sample, self.connection_collation)
@@ -190,6 +173,13 @@ impl BindContext {
         exprs.iter_mut().for_each(|expr| self.derive(expr, column.clone()));
     }
 
+    /// A marker has the type of what it stands beside.
+    pub(crate) fn derive_beside(&self, expr: &mut Expr, other: &Expr) {
+        if self.marker(expr).is_some() && self.marker(other).is_none() {
+            self.derive(expr, beside(&other.ty.column, self.connection_collation));
+        }
+    }
+
     pub(crate) fn derive_pair(&self, left: &mut Expr, right: &mut Expr) {
         if !self.markers.is_used {
             return;
@@ -211,27 +201,42 @@ impl BindContext {
             return Ok(());
         }
         let column = self.wanted_type(wanted);
-        let actual = expr.ty.column.kind.clone();
+        let given = expr.ty.column.kind.clone();
         self.derive(expr, column.clone());
-        let is_number = actual.is_integer() || matches!(actual, TypeKind::Decimal { .. });
+        if given == TypeKind::Null {
+            return Ok(());
+        }
+        if given.is_integer() && wanted.is_moment() && self.become_zero_moment(expr) {
+            return Ok(());
+        }
+        let is_number = given.is_integer() || matches!(given, TypeKind::Decimal { .. });
         let (is_converted, is_refused) = match wanted {
-            _ if actual == TypeKind::Null => (false, false),
-            Wanted::Double => (is_number, actual.is_temporal()),
-            Wanted::Decimal => {
-                (is_number || actual.is_string(), actual.is_temporal() || actual.is_floating())
+            Wanted::Integer | Wanted::Unsigned => return self.expect_integer(expr, wanted, &given),
+            Wanted::Text => (false, !given.is_string()),
+            Wanted::Parsed => (given.is_string(), false),
+            Wanted::Bits => {
+                self.bits_marker(expr);
+                (false, !given.is_string())
             }
-            Wanted::ToldMoment => (actual.is_string(), false),
-            Wanted::MomentOrTime => (actual.is_string() && !self.is_no_moment(expr), false),
-            Wanted::Date | Wanted::Moment | Wanted::Time => {
-                let is_other_moment = match wanted {
-                    Wanted::Time => actual.has_date(),
-                    Wanted::Moment => matches!(actual, TypeKind::Time { .. }),
-                    _ => false,
-                };
-                (!actual.is_temporal() || is_other_moment, false)
+            Wanted::Double => (is_number, given.is_temporal()),
+            Wanted::Decimal if given.is_string() && self.markers.keeps_types => {
+                self.read_numeral(expr, Numeral::Any);
+                (false, false)
             }
+            Wanted::Decimal => (is_number || given.is_string(), given.is_temporal() || given.is_floating()),
+            wanted if wanted.is_moment() => return self.expect_moment(expr, wanted, &given),
+            Wanted::Time => (!given.is_temporal() || given.has_date(), false),
             _ => (false, false),
         };
+        self.refuse_or_convert(expr, (is_converted, is_refused), column)
+    }
+
+    pub(super) fn refuse_or_convert(
+        &self,
+        expr: &mut Expr,
+        (is_converted, is_refused): (bool, bool),
+        column: ColumnType,
+    ) -> Result<(), SqlError> {
         if is_refused && !self.markers.keeps_types {
             self.markers.is_refused.set(true);
         }
@@ -242,11 +247,65 @@ impl BindContext {
         Ok(())
     }
 
-    /// Whether the marker's text is no moment; the plan depends on that.
-    fn is_no_moment(&self, expr: &Expr) -> bool {
-        let Some(Value::Bytes(text)) = self.peek(expr) else { return false };
-        self.relies_on(expr, Reading::Moment { lenient: true });
-        datum::DateTime::parse(&text, true).is_none()
+    /// A BIGINT: text of digits is one, text that is another number a DECIMAL, and other text stays what it is.
+    fn expect_integer(&self, expr: &mut Expr, wanted: Wanted, given: &TypeKind) -> Result<(), SqlError> {
+        let is_refused = match given {
+            kind if kind.is_string() => {
+                !self.read_numeral(expr, Numeral::Integer) && self.read_numeral(expr, Numeral::Other)
+            }
+            kind => !kind.is_integer() || (expr.ty.column.unsigned && wanted == Wanted::Integer),
+        };
+        self.refuse_or_convert(expr, (false, is_refused), ColumnType::bigint())
+    }
+
+    /// A marker where an operator wants an integer, which text becomes that is none.
+    pub(crate) fn expect_number(&self, expr: &mut Expr, wanted: Wanted) -> Result<(), SqlError> {
+        let is_marker = self.marker(expr).is_some();
+        self.expect(expr, wanted)?;
+        let is_left = is_marker && self.marker(expr).is_some() && expr.ty.column.kind.is_string();
+        if is_left && !self.markers.keeps_types {
+            let value = std::mem::replace(expr, Expr::null());
+            *expr = self.convert(value, self.wanted_type(wanted))?;
+        }
+        Ok(())
+    }
+
+    /// A text marker is a binary string to functions of bits.
+    fn bits_marker(&self, expr: &mut Expr) {
+        let column = &expr.ty.column;
+        if column.is_text() && !self.markers.keeps_types {
+            let length = u32::try_from(super::merge::bytes_max(column)).unwrap_or(u32::MAX);
+            expr.ty.column = ColumnType::varbinary(length);
+        }
+    }
+
+    /// Error 3146 for a marker where a function wants to know at once that there is a document.
+    pub(crate) fn check_document_marker(
+        &self,
+        expr: &Expr,
+        index: usize,
+        name: &str,
+    ) -> Result<(), SqlError> {
+        match self.marker(expr) {
+            Some(_) => Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&index, &name])),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a text the number that all of it is. Otherwise it stays text, as other values then have to.
+    fn read_numeral(&self, expr: &mut Expr, numeral: Numeral) -> bool {
+        let column = match numeral {
+            Numeral::Integer => ColumnType::bigint(),
+            _ => ColumnType::decimal(65, 30),
+        };
+        let Some(value) = self.marker_value(expr) else { return false };
+        if Reading::Numeral(numeral).accepts(&value) {
+            return self.read_marker(expr, Reading::Numeral(numeral), column);
+        }
+        if Reading::Numeral(Numeral::None).accepts(&value) {
+            self.relies_on_marker(expr, Reading::Numeral(Numeral::None));
+        }
+        false
     }
 
     /// The markers among a function's arguments.
@@ -271,74 +330,12 @@ impl BindContext {
         amount: &mut Expr,
         unit: IntervalUnit,
     ) -> Result<(), SqlError> {
-        // A time is one of today unless the statement is planned anew for the amount.
-        let is_time =
-            matches!(date.ty.column.kind, TypeKind::Time { .. }) && !amount.ty.column.kind.is_floating();
-        self.expect(date, if unit.has_time() || is_time { Wanted::Moment } else { Wanted::Date })?;
+        self.expect(date, if unit.has_time() { Wanted::Moment } else { Wanted::Date })?;
         let wanted = match unit {
-            IntervalUnit::Second => Wanted::ToldDecimal,
+            IntervalUnit::Second => Wanted::Decimal,
             unit if unit.is_composite() => Wanted::Text,
             _ => Wanted::Integer,
         };
         self.expect(amount, wanted)
-    }
-}
-
-/// What a function wants in an argument's place.
-fn wanted_by(name: &str, place: usize) -> Wanted {
-    use Wanted::{
-        Bits, Decimal, Document, Double, Integer, KeptMoment, Moment, MomentOrTime, Text, Time, ToldDecimal,
-        ToldMoment, ToldTime,
-    };
-    match (name, place) {
-        (
-            "abs" | "ceiling" | "ceil" | "floor" | "sign" | "sqrt" | "exp" | "ln" | "log" | "log2" | "log10"
-            | "pow" | "power" | "sin" | "cos" | "tan" | "cot" | "asin" | "acos" | "atan" | "atan2"
-            | "degrees" | "radians" | "rand" | "sleep",
-            _,
-        ) => Double,
-        ("round" | "truncate", 0) => Decimal,
-        ("format" | "sec_to_time" | "from_unixtime", 0) | ("maketime", 2) => ToldDecimal,
-        ("date", 0) => ToldMoment,
-        (
-            "year" | "quarter" | "month" | "dayofweek" | "weekday" | "dayofyear" | "weekofyear" | "to_days"
-            | "to_seconds" | "dayname" | "monthname" | "day" | "dayofmonth" | "last_day" | "unix_timestamp"
-            | "week" | "yearweek" | "date_format",
-            0,
-        )
-        | ("timestampdiff", 1 | 2) => ToldMoment,
-        ("time_format" | "convert_tz" | "timestamp" | "datediff", 0) | ("datediff", 1) => Moment,
-        ("time_to_sec" | "time", 0) => KeptMoment,
-        ("hour" | "minute" | "second" | "microsecond", 0) | ("extract", 1) => MomentOrTime,
-        ("timestamp", 1) => ToldTime,
-        ("addtime" | "subtime", _) => Time,
-        (
-            "json_extract" | "json_contains" | "json_keys" | "json_length" | "json_depth" | "json_remove",
-            0,
-        )
-        | ("json_set" | "json_insert" | "json_replace" | "json_array_append" | "json_array_insert", 0)
-        | ("json_contains_path" | "json_search" | "json_type" | "json_pretty", 0)
-        | ("member of" | "json_overlaps" | "json_merge_patch" | "json_merge_preserve", _) => Document,
-        ("json_set" | "json_insert" | "json_replace" | "json_array_append" | "json_array_insert", place)
-            if place % 2 == 0 =>
-        {
-            Document
-        }
-        ("bit_count", _) => Bits,
-        (
-            "makedate" | "period_add" | "period_diff" | "from_days" | "conv" | "bin" | "oct" | "interval",
-            _,
-        )
-        | ("char" | "space" | "inet_ntoa", _)
-        | (
-            "substring" | "substr" | "mid" | "left" | "right" | "repeat" | "sha2" | "week" | "yearweek",
-            1..,
-        )
-        | ("round" | "truncate" | "format" | "lpad" | "rpad", 1)
-        | ("maketime", 0 | 1)
-        | ("insert", 1 | 2)
-        | ("locate" | "substring_index", 2)
-        | ("elt" | "make_set" | "export_set" | "if", 0) => Integer,
-        _ => Text,
     }
 }

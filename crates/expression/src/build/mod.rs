@@ -17,21 +17,23 @@ mod comparison;
 mod conditional;
 mod constants;
 mod logic;
+mod marker_moments;
 mod markers;
 mod merge;
 mod reading;
 mod temporal;
 mod through;
+mod wanted;
 pub(crate) use temporal::moment_text;
 pub(crate) use through::{is_mixed, is_silent};
 
 pub(crate) use arithmetic::{double, is_bit_string};
 pub use markers::Markers;
-pub(crate) use markers::Wanted;
 pub use merge::Merging;
 pub(crate) use merge::bytes_max;
 pub(crate) use reading::fraction_digits;
 pub use reading::{KnownValues, ReadParameter, Reading};
+pub(crate) use wanted::Wanted;
 
 /// What binding needs to know of the session.
 #[derive(Clone, Debug)]

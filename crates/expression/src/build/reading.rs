@@ -30,6 +30,33 @@ pub enum Reading {
     Fraction { digits: u8, is_time: bool },
     /// A whole number between the two. It stays as it is.
     Count { low: i64, high: i64 },
+    /// 0, as the moment of zeros.
+    ZeroMoment,
+    /// Text that is such a number and nothing else, as that number.
+    Numeral(Numeral),
+    /// Text that is a date, or a moment, or neither, as such.
+    Written { written: Written, lenient: bool },
+}
+
+/// The number that the whole of a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Numeral {
+    /// Digits of a BIGINT, without a minus, as MySQL asks here.
+    Integer,
+    /// Another number, as a DECIMAL.
+    Other,
+    /// Any number, as a DECIMAL.
+    Any,
+    None,
+}
+
+/// What a text is when it is taken for a date or moment as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Written {
+    Date,
+    /// A date with a time.
+    Moment,
+    Nothing,
 }
 
 /// A value that is made from a parameter before the plan runs; it stands behind all of the statement's own.
@@ -61,11 +88,22 @@ pub struct KnownValues {
     /// Where each reading is in `readings`.
     places: RefCell<HashMap<ReadParameter, usize>>,
     decided: Cell<bool>,
+    are_of_markers: bool,
 }
 
 impl KnownValues {
     pub fn new(values: Vec<Value>) -> KnownValues {
         KnownValues { values, ..KnownValues::default() }
+    }
+
+    /// Values of `?`, which only what functions expect of markers may look at.
+    pub fn of_markers(values: Vec<Value>) -> KnownValues {
+        KnownValues { values, are_of_markers: true, ..KnownValues::default() }
+    }
+
+    /// Whether the parameter is one of the statement's own.
+    pub(super) fn is_own(&self, index: usize) -> bool {
+        self.values.is_empty() || index < self.values.len()
     }
 
     /// Whether the plan is for these values only.
@@ -109,7 +147,17 @@ impl BindContext {
     pub fn peek(&self, expr: &Expr) -> Option<Value> {
         match &expr.kind {
             ExprKind::Literal(value) => Some(value.clone()),
-            ExprKind::Parameter(index) if !self.known.values.is_empty() => self.known.value(*index),
+            ExprKind::Parameter(index) if !self.known.values.is_empty() && !self.known.are_of_markers => {
+                self.known.value(*index)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a marker.
+    pub(super) fn marker_value(&self, expr: &Expr) -> Option<Value> {
+        match expr.kind {
+            ExprKind::Parameter(index) if !self.known.values.is_empty() => self.known.value(index),
             _ => None,
         }
     }
@@ -170,7 +218,17 @@ impl BindContext {
     /// Replaces a constant by what it is read as. Where it cannot be read so, it stays and decides.
     pub(crate) fn read_as(&self, constant: &mut Expr, reading: Reading, column: ColumnType) -> bool {
         let Some(value) = self.peek(constant) else { return false };
-        let Some(read) = reading.apply(&value) else {
+        self.read_value(constant, &value, reading, column)
+    }
+
+    /// The same of a marker.
+    pub(super) fn read_marker(&self, marker: &mut Expr, reading: Reading, column: ColumnType) -> bool {
+        let Some(value) = self.marker_value(marker) else { return false };
+        self.read_value(marker, &value, reading, column)
+    }
+
+    fn read_value(&self, constant: &mut Expr, value: &Value, reading: Reading, column: ColumnType) -> bool {
+        let Some(read) = reading.apply(value) else {
             self.decide_by(constant);
             return false;
         };
@@ -186,7 +244,16 @@ impl BindContext {
 
     /// Whether a constant can be read so; other values of a parameter must then be alike.
     pub(crate) fn relies_on(&self, constant: &Expr, reading: Reading) -> bool {
-        let accepts = self.peek(constant).is_some_and(|value| reading.apply(&value).is_some());
+        self.relies_on_value(constant, self.peek(constant), reading)
+    }
+
+    /// The same of a marker.
+    pub(super) fn relies_on_marker(&self, marker: &Expr, reading: Reading) -> bool {
+        self.relies_on_value(marker, self.marker_value(marker), reading)
+    }
+
+    fn relies_on_value(&self, constant: &Expr, value: Option<Value>, reading: Reading) -> bool {
+        let accepts = value.is_some_and(|value| reading.accepts(&value));
         match constant.kind {
             ExprKind::Parameter(source) if accepts => _ = self.known.read(source, reading),
             _ => self.decide_by(constant),
@@ -195,7 +262,44 @@ impl BindContext {
     }
 }
 
+impl Numeral {
+    fn of(self, text: &[u8]) -> Option<Value> {
+        let digits = text.trim_ascii();
+        let parsed = Decimal::parse_prefix(digits);
+        let is_number = !digits.is_empty() && parsed.consumed == digits.len() && !parsed.is_overflow;
+        let integer = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<i64>().ok());
+        let integer = integer.filter(|_| digits[0] != b'-');
+        match (self, integer) {
+            (Numeral::Integer, Some(integer)) => Some(Value::Int(integer)),
+            (Numeral::Other, None) | (Numeral::Any, _) if is_number => Some(Value::Decimal(parsed.value)),
+            (Numeral::None, _) if !is_number => Some(Value::bytes(text)),
+            _ => None,
+        }
+    }
+}
+
+impl Written {
+    fn of(self, text: &[u8], lenient: bool) -> Option<Value> {
+        let parsed = DateTime::parse_with_kind(text, lenient).filter(|(parsed, _)| {
+            let date = parsed.value.date();
+            let is_allowed = lenient || !(date.is_zero() || date.has_zero_part());
+            !parsed.truncated && parsed.offset_seconds.is_none() && is_allowed
+        });
+        match (self, parsed) {
+            (Written::Date, Some((moment, true))) => Some(Value::Date(moment.value.date())),
+            (Written::Moment, Some((moment, false))) => Some(Value::DateTime(moment.value)),
+            (Written::Nothing, None) => Some(Value::bytes(text)),
+            _ => None,
+        }
+    }
+}
+
 impl Reading {
+    /// Whether the value can be read so.
+    pub(super) fn accepts(self, value: &Value) -> bool {
+        self.apply(value).is_some()
+    }
+
     fn apply(self, value: &Value) -> Option<Value> {
         match (self, value) {
             (Reading::Moment { lenient }, Value::Bytes(text)) => {
@@ -226,6 +330,9 @@ impl Reading {
             (Reading::Count { low, high }, Value::Int(number)) => {
                 (low..=high).contains(number).then(|| value.clone())
             }
+            (Reading::ZeroMoment, Value::Int(0)) => Some(Value::DateTime(DateTime::ZERO)),
+            (Reading::Numeral(numeral), Value::Bytes(text)) => numeral.of(text),
+            (Reading::Written { written, lenient }, Value::Bytes(text)) => written.of(text, lenient),
             _ => None,
         }
     }

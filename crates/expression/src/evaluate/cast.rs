@@ -64,6 +64,9 @@ pub(super) fn cast(
                 number => number,
             })
         }
+        TypeKind::Double { .. } if node.ty.coercibility == Coercibility::Ignorable => {
+            Ok(kept_double(&value, context))
+        }
         TypeKind::Double { .. } => Ok(value.to_f64(source, &mut warn).map_or(Value::Null, Value::Double)),
         TypeKind::Float { .. } => {
             Ok(value.to_f64(source, &mut warn).map_or(Value::Null, |number| Value::Float(number as f32)))
@@ -131,7 +134,7 @@ fn is_computed(expr: &Expr, context: &EvalContext) -> bool {
 }
 
 /// The value as an exact number. Of a column's text in which there is none another warning tells as well, and alone where
-/// it is a TEXT.
+/// it is a TEXT or a function's text, of which nothing is told that only begins with a number.
 pub(super) fn decimal_of(operand: &Expr, value: &Value, context: &EvalContext) -> Option<Decimal> {
     let column = &operand.ty.column;
     let is_column = matches!(operand.kind, ExprKind::Column(_));
@@ -144,11 +147,43 @@ pub(super) fn decimal_of(operand: &Expr, value: &Value, context: &EvalContext) -
         context.warn(warning.with(&[&"DECIMAL", &shown(text), &"", &-1]));
         is_told = column.is_stored_object();
     }
+    if column.kind.is_string()
+        && is_made_text(operand)
+        && let Value::Bytes(text) = value
+    {
+        if Decimal::parse_prefix(text).consumed == 0 {
+            let warning = error_code::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD;
+            context.warn(warning.with(&[&"DECIMAL", &0, &"", &-1]));
+        }
+        is_told = true;
+    }
     value.to_decimal(column, &mut |warning| {
         if !is_told {
             context.warn(warning);
         }
     })
+}
+
+/// The number that a DOUBLE column would keep of a text.
+fn kept_double(value: &Value, context: &EvalContext) -> Value {
+    let mut is_whole = !matches!(value, Value::Bytes(text) if text.is_empty());
+    let text = ColumnType::varchar(0, collation::CollationId::UTF8MB4_0900_AI_CI);
+    let number = value.to_f64(&text, &mut |_| is_whole = false);
+    if !is_whole {
+        let warning = error_code::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD;
+        context.warn(warning.with(&[&"DOUBLE", &shown(&value.to_text(&text)), &"", &1]));
+    }
+    number.map_or(Value::Null, Value::Double)
+}
+
+/// Whether a text comes from a function or variable that is none of the choices, which give their value's own number.
+fn is_made_text(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(..) | ExprKind::UserVariable(_) | ExprKind::SetUserVariable(..) => true,
+        ExprKind::Relabel(_) => expr.ty.coercibility == Coercibility::Explicit,
+        ExprKind::Cast(operand) => operand.ty.column.kind.is_string(),
+        _ => false,
+    }
 }
 
 /// Rounded to the scale; too large a number becomes the largest of the type, with warning 1264.
@@ -229,6 +264,9 @@ fn to_moment(
 ) -> Value {
     let source = &operand.ty.column;
     let moments = moment_context(context, matches!(value, Value::Time(_)));
+    if let Some(moment) = moment_of_marker(value, operand, target, context) {
+        return moment;
+    }
     if allowed == Allowed::SmallNumbers
         && let Some(moment) = moment_of_small_number(value, source)
         && !(context.is_marker(operand) && moment.date().day() == 0)
@@ -260,7 +298,11 @@ fn to_moment(
         _ => "datetime",
     };
     match converted {
-        Ok((moment, ..)) if is_refused(&moment, value, allowed, context) => {
+        // A moment of zeros that a marker has become is one.
+        Ok((moment, ..))
+            if is_refused(&moment, value, allowed, context)
+                && !(matches!(value, Value::DateTime(_)) && context.is_marker(operand)) =>
+        {
             context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
@@ -286,6 +328,19 @@ fn to_moment(
             Value::Null
         }
     }
+}
+
+/// The DATETIME of a marker's text, whose date need not exist.
+fn moment_of_marker(
+    value: &Value,
+    operand: &Expr,
+    target: &ColumnType,
+    context: &EvalContext,
+) -> Option<Value> {
+    let (TypeKind::DateTime { fsp }, Value::Bytes(text)) = (&target.kind, value) else { return None };
+    let parsed = DateTime::parse(text, true).filter(|_| context.is_marker(operand))?;
+    let is_whole = !parsed.truncated && parsed.offset_seconds.is_none();
+    if is_whole { parsed.value.rounded(*fsp).map(Value::DateTime) } else { None }
 }
 
 /// The numbers up to 100, which have no year, are days of the year 2000 where parts of dates are asked for.

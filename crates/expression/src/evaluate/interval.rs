@@ -66,7 +66,10 @@ fn start_of(moment: &Value, date: &Expr, context: &EvalContext) -> Option<DateTi
     let moments = moment_context(context, matches!(moment, Value::Time(_)));
     let column = &date.ty.column;
     match moment.to_datetime(column, &moments) {
-        Ok(parsed) if parsed.value.date().month() != 0 && parsed.value.date().day() != 0 => {
+        Ok(parsed)
+            if (parsed.value.date().month() != 0 && parsed.value.date().day() != 0)
+                || (context.is_marker(date) && !moment_is_text(moment)) =>
+        {
             if let Some(delimiter) = parsed.delimiter
                 && !context.is_marker(date)
             {
@@ -84,6 +87,10 @@ fn start_of(moment: &Value, date: &Expr, context: &EvalContext) -> Option<DateTi
             None
         }
     }
+}
+
+fn moment_is_text(moment: &Value) -> bool {
+    matches!(moment, Value::Bytes(_))
 }
 
 /// A time beyond its range is NULL with warning 6527, one plus what is no interval NULL without.

@@ -45,8 +45,8 @@ impl Expr {
                 Ok((!unknown).then_some(false))
             }
             ExprKind::Xor(left, right) => {
-                let (left, right) = (left.truth(row, context)?, right.truth(row, context)?);
-                Ok(left.zip(right).map(|(left, right)| left != right))
+                let Some(left) = left.truth(row, context)? else { return Ok(None) };
+                Ok(right.truth(row, context)?.map(|right| left != right))
             }
             ExprKind::Not(operand) => Ok(operand.truth(row, context)?.map(|truth| !truth)),
             ExprKind::TruthTest(test, operand) => {

@@ -117,6 +117,17 @@ impl Arguments<'_> {
         Ok(Some(json_of_text(&value, &self.exprs[index].ty.column)))
     }
 
+    /// Whether an argument that is wanted as text is in no character set: a binary string, or the value of a marker that is
+    /// no text.
+    fn is_binary(&self, index: usize) -> bool {
+        let expr = &self.exprs[index];
+        let column = &expr.ty.column;
+        match column.kind.is_string() {
+            true => !column.is_text(),
+            false => self.context.is_marker(expr),
+        }
+    }
+
     /// A document argument: a JSON value or text that is parsed, error 3141 when it cannot be.
     pub(super) fn document(&self, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
         let value = self.value(index)?;
@@ -140,9 +151,7 @@ impl Arguments<'_> {
 
     pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
         let text = self.utf8(index)?;
-        let column = &self.exprs[index].ty.column;
-        let is_binary = column.kind.is_string() && !column.is_text();
-        if text.is_some() && is_binary {
+        if text.is_some() && self.is_binary(index) {
             return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
         }
         text.map(|text| Path::parse(&text)).transpose()
@@ -175,8 +184,7 @@ fn json_object(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let mut members = Vec::with_capacity(arguments.len() / 2);
     for pair in (0..arguments.len()).step_by(2) {
         let key = arguments.utf8(pair)?.ok_or_else(|| error_code::ER_JSON_DOCUMENT_NULL_KEY.plain())?;
-        let column = &arguments.exprs[pair].ty.column;
-        if column.kind.is_string() && !column.is_text() {
+        if arguments.is_binary(pair) {
             return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
         }
         members.push((key, arguments.json_value(pair + 1)?));

@@ -52,6 +52,7 @@ impl BindContext {
         on_empty: JsonBehaviour,
         on_error: JsonBehaviour,
     ) -> Result<Expr, SqlError> {
+        self.check_document_marker(&document, 1, NAME)?;
         let mut arguments = vec![document, path];
         arguments.extend(on_empty.into_arguments(self, &column)?);
         arguments.extend(on_error.into_arguments(self, &column)?);

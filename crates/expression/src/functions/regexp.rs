@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use collation::Charset;
-use datum::{SqlError, TypeKind, Value, error_code};
+use datum::{SqlError, Value, error_code};
 
 use super::infer::{cast_integer, cast_text, characters_max, compared_texts, integer_type, text_result};
 use crate::build::BindContext;
@@ -59,25 +59,19 @@ fn infer_arguments(
     text_result(bind, name, &mut arguments[..texts], length)
 }
 
-/// Error 3995 for binary strings beside texts.
+/// Error 3995 for binary strings beside texts; what is no string goes with either.
 fn check_charsets(name: &str, texts: &[Expr]) -> Result<(), SqlError> {
-    let is_known = |expr: &&Expr| expr.ty.column.kind != TypeKind::Null;
     // BLOBs pass as text in MySQL.
-    let is_binary = |expr: &Expr| {
-        let column = &expr.ty.column;
-        column.kind.is_string() && !column.is_text() && !column.kind.is_large_object()
-    };
-    let subject = &texts[0];
     if texts.iter().any(|text| text.ty.column.kind.is_large_object() && !text.ty.column.is_text()) {
         return Ok(());
     }
-    let other = texts[1..].iter().filter(is_known).find(|other| is_binary(other) != is_binary(subject));
-    match other.filter(|_| is_known(&subject)) {
+    let is_binary = |expr: &Expr| !expr.ty.column.is_text() && expr.ty.column.kind.is_string();
+    let is_string = |expr: &&Expr| expr.ty.column.kind.is_string() || expr.ty.column.kind.has_members();
+    let mut strings = texts.iter().filter(is_string);
+    let Some(first) = strings.next() else { return Ok(()) };
+    match strings.find(|other| is_binary(other) != is_binary(first)) {
         Some(other) => {
-            let names = [subject, other].map(|expr| match is_binary(expr) || expr.ty.column.is_text() {
-                true => expr.ty.collation(),
-                false => collation::CollationId::UTF8MB4_0900_AI_CI,
-            });
+            let names = [first, other].map(|expr| expr.ty.collation());
             Err(error_code::ER_CHARACTER_SET_MISMATCH.with(&[&names[0].name(), &names[1].name(), &name]))
         }
         None => Ok(()),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bumpalo::Bump;
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, Condition, SqlError, TypeKind, Value, error_code};
 use env::sync::Place;
-use expression::Markers;
+use expression::{KnownValues, Markers, ReadParameter};
 use parser::ast::StatementKind;
 use parser::parse;
 use plan::{OutputColumn, Plan};
@@ -105,6 +105,7 @@ impl Session {
         if let Some(plan) = kept.filter(|plan| self.means_the_same(&plan.prepared)) {
             self.require_plan(&plan.prepared.plan)?;
             let text = plan.text.clone();
+            self.tell_of_syntax(&plan);
             return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
         }
         let arena = Bump::new();
@@ -133,7 +134,12 @@ impl Session {
             };
             plan = Some(self.plan_for(request, &kept_text, key)?);
         }
+        plan.iter().for_each(|plan| self.tell_of_syntax(plan));
         Ok(PreparedStatement { text: kept_text, plan, cursor: None, _place: place })
+    }
+
+    fn tell_of_syntax(&self, plan: &TypedPlan) {
+        plan.told.iter().for_each(|condition| self.shared.diagnostics.lock().add(condition.clone()));
     }
 
     fn text_key(&self, text: &[u8], classes: &[ParameterClass]) -> TextKey {
@@ -152,10 +158,15 @@ impl Session {
         text: &Arc<StatementText>,
         key: TextKey,
     ) -> Result<Arc<TypedPlan>, SqlError> {
-        let prepared = Arc::new(self.prepare_plan(self.plan_markers(request)?)?);
+        let mut plan = self.plan_markers(request)?;
+        let is_told = |condition: &Condition| condition.error.is(&error_code::ER_WARN_DEPRECATED_SYNTAX);
+        let (told, conditions) = std::mem::take(&mut plan.conditions).into_iter().partition(is_told);
+        plan.conditions = conditions;
+        let told: Vec<Condition> = told;
+        let prepared = Arc::new(self.prepare_plan(plan)?);
         self.require_plan(&prepared.plan)?;
         let (text, classes) = (text.clone(), key.classes.clone());
-        let plan = Arc::new(TypedPlan { text, classes, prepared });
+        let plan = Arc::new(TypedPlan { text, classes, prepared, told: told.into() });
         if plan.prepared.plan.shareable {
             self.instance.plan_cache.put_prepared(key, plan.clone(), self.instance.catalog().version());
         }
@@ -179,6 +190,7 @@ impl Session {
         let mut context = self.planner_context(Literals::Inline, request.parameter_types);
         context.values = request.parameters;
         context.bind.markers = markers;
+        context.bind.known = KnownValues::of_markers(request.parameters.to_vec());
         let plan = planner::plan_statement(request.statement, self, &context)?;
         Ok((!context.bind.markers.is_refused()).then_some(plan))
     }
@@ -264,7 +276,9 @@ impl Session {
         }
         if statement.plan.is_some() {
             for attempt in 0..PLAN_ATTEMPTS_MAX {
+                parameters.truncate(statement.parameter_count());
                 let prepared = self.current_plan(statement, parameters, attempt > 0)?;
+                ReadParameter::extend(&prepared.plan.readings, parameters);
                 let work = SavedPlan { prepared, parameters: &mut *parameters };
                 let result = self.run_guarded_statement(statement.text.is_query, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
@@ -290,7 +304,7 @@ impl Session {
             && plan.prepared.plan.shareable
             && plan.classes.iter().copied().eq(parameters.iter().map(class_of))
             && self.is_current(&plan.prepared)
-            && self.suits(&plan.prepared.plan, parameters)
+            && self.suits_markers(&plan.prepared.plan, parameters)
         {
             return Ok(plan.prepared.clone());
         }
@@ -301,7 +315,7 @@ impl Session {
         let suits = |plan: &Arc<TypedPlan>| {
             !kept_is_stale
                 && self.means_the_same(&plan.prepared)
-                && self.suits(&plan.prepared.plan, parameters)
+                && self.suits_markers(&plan.prepared.plan, parameters)
         };
         let newest = cache.get_prepared(&key).filter(suits);
         let kept = newest.or_else(|| cache.other_prepared(&key).into_iter().find(suits));
@@ -325,6 +339,15 @@ impl Session {
         };
         statement.plan = Some(plan.clone());
         Ok(plan.prepared.clone())
+    }
+
+    /// Whether the plan is for values like these, of which it may have read some.
+    fn suits_markers(&self, plan: &Plan, parameters: &[Value]) -> bool {
+        if plan.readings.is_empty() {
+            return self.suits(plan, parameters);
+        }
+        let mut values = parameters.to_vec();
+        ReadParameter::extend(&plan.readings, &mut values) && self.suits(plan, &values)
     }
 
     async fn run_unplanned(

@@ -24,13 +24,24 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: infer_json,
+        infer: infer_report,
         evaluate: report,
     },
 ];
 
 fn infer_valid(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
     Ok(ExprType::new(ColumnType { length: 1, ..ColumnType::bigint() }, Coercibility::Numeric).as_truth())
+}
+
+fn infer_report(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    for (index, argument) in arguments.iter().enumerate() {
+        bind.check_document_marker(argument, index + 1, name)?;
+    }
+    infer_json(bind, name, arguments)
 }
 
 /// `None` when an argument is NULL.
