@@ -52,9 +52,8 @@ pub struct ExecSettings {
     /// A scan for the rows to change looks at the committed version of a row that is locked by another
     /// transaction, and waits only if that passes the filter. Below REPEATABLE READ alone.
     pub tests_before_waiting: bool,
-    /// Locking scans lock one row at a time, because something happens between one row and the next that others can
-    /// see, or that can wait or fail: a change, a join, a subquery. Set by `execute`.
-    pub locks_row_by_row: bool,
+    /// Which locking scans lock one row at a time. Set by `execute`.
+    pub locks_one_by_one: OneByOne,
     /// Foreign keys are obeyed.
     pub foreign_key_checks: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
@@ -83,6 +82,18 @@ impl Default for MemoryShares {
     }
 }
 
+/// Which locking scans lock one row at a time, because something happens between one row and the next that others can see, or that can wait or
+/// fail: a change, a join, a subquery. Who reads a table from end to end will have locked all of it in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneByOne {
+    Never,
+    /// Those that read what rows before them look up.
+    LookedUp,
+    /// All but those of whole tables that the statement does not change.
+    NotSources,
+    Always,
+}
+
 impl Default for ExecSettings {
     fn default() -> ExecSettings {
         ExecSettings {
@@ -90,7 +101,7 @@ impl Default for ExecSettings {
             auto_increment_increment: 1,
             auto_increment_offset: 1,
             tests_before_waiting: false,
-            locks_row_by_row: false,
+            locks_one_by_one: OneByOne::Never,
             foreign_key_checks: true,
             share_reads: false,
             select_limit: u64::MAX,

@@ -1,7 +1,7 @@
 //! The entry point: runs one plan.
 use crate::batch::RowBatch;
 use crate::change::{LoadSource, execute_delete, execute_insert, execute_load, execute_update};
-use crate::context::ExecContext;
+use crate::context::{ExecContext, OneByOne};
 use crate::memory::outside_bytes;
 use crate::operator::{BATCH_ROWS, build, row_limit};
 use crate::outcome::Outcome;
@@ -25,7 +25,7 @@ pub async fn execute(
     context.strict.start();
     context.eval.slots.clear();
     context.eval.slots.resize(plan.slot_count, Value::Null);
-    context.settings.locks_row_by_row = locks_row_by_row(plan);
+    context.settings.locks_one_by_one = locks_one_by_one(plan);
     match &plan.kind {
         // Pinned where it is made: awaiting it by value would copy kilobytes of state.
         PlanKind::Query(query) => pin!(execute_query(query, context, sink)).await,
@@ -36,15 +36,20 @@ pub async fn execute(
     }
 }
 
-/// See `ExecSettings::locks_row_by_row`. Who reads everything from one table first, or nothing else than it, has
-/// nothing to do between two rows.
-fn locks_row_by_row(plan: &Plan) -> bool {
-    let changes_while_reading = match &plan.kind {
-        PlanKind::Update(update) => !update.collect_first,
-        PlanKind::Delete(delete) => !delete.collect_first,
-        PlanKind::Query(_) | PlanKind::Insert(_) => false,
+/// Who reads everything from one table first, or nothing else than it, has nothing to do between two rows.
+fn locks_one_by_one(plan: &Plan) -> OneByOne {
+    let collects_first = match &plan.kind {
+        PlanKind::Update(update) => update.collect_first,
+        PlanKind::Delete(delete) => delete.collect_first,
+        PlanKind::Insert(_) | PlanKind::Query(_) if plan.tables.len() == 1 => return OneByOne::Never,
+        PlanKind::Insert(_) => false,
+        PlanKind::Query(_) => return OneByOne::Always,
     };
-    changes_while_reading || plan.tables.len() > 1
+    match collects_first {
+        true if plan.tables.len() > 1 => OneByOne::LookedUp,
+        true => OneByOne::Never,
+        false => OneByOne::NotSources,
+    }
 }
 
 /// Runs the plan of a LOAD DATA over the rows of a file.
@@ -56,7 +61,7 @@ pub async fn load(
     context.strict.start();
     context.eval.slots.clear();
     context.eval.slots.resize(plan.slot_count, Value::Null);
-    context.settings.locks_row_by_row = locks_row_by_row(plan);
+    context.settings.locks_one_by_one = locks_one_by_one(plan);
     let PlanKind::Insert(insert) = &plan.kind else { return Ok(Outcome::default()) };
     if insert.ignore {
         return execute_load(insert, source, context).await;

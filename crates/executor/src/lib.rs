@@ -34,7 +34,7 @@ mod work;
 
 pub use batch::RowBatch;
 pub use change::{Assigner, LoadSource, LoadedRow, check_row};
-pub use context::{ExecContext, ExecSettings, Interrupt, MemoryShares};
+pub use context::{ExecContext, ExecSettings, Interrupt, MemoryShares, OneByOne};
 pub use execute::{execute, load};
 pub use host::{Firing, NewRow, StatementHost, Triggers};
 pub use kept::KeptRows;

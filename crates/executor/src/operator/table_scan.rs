@@ -8,7 +8,7 @@ use super::row_count::counts_records;
 use super::row_lookups::RowLookups;
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
-use crate::context::ExecContext;
+use crate::context::{ExecContext, OneByOne};
 use crate::cooperate::Pace;
 use crate::deferred::all_hold;
 use crate::range::RangeBuilder;
@@ -455,7 +455,15 @@ impl Opened {
     /// followed by its row, which may have to be waited for.
     fn locks_row_by_row(&self, access: &TableAccess, context: &ExecContext<'_>) -> bool {
         let reads_rows = self.index.is_some() && !access.covering;
-        self.mode != ReadMode::Snapshot && (context.settings.locks_row_by_row || reads_rows)
+        let is_whole = matches!(access.path, AccessPath::FullScan | AccessPath::IndexScan { .. });
+        let is_source = access.lock.is_some_and(|lock| !lock.exclusive);
+        let is_one_by_one = match context.settings.locks_one_by_one {
+            OneByOne::Never => false,
+            OneByOne::LookedUp => !is_whole,
+            OneByOne::NotSources => !(is_whole && is_source),
+            OneByOne::Always => true,
+        };
+        self.mode != ReadMode::Snapshot && (is_one_by_one || reads_rows)
     }
 
     /// Whether rows are read behind entries without locks. Where a plain read may meet entries of other versions than the

@@ -404,7 +404,7 @@ impl Session {
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
             tests_before_waiting: false,
-            locks_row_by_row: false,
+            locks_one_by_one: executor::OneByOne::Never,
             foreign_key_checks: self.settings.foreign_key_checks,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             recursion_depth_max: self.settings.recursion_depth_max,
