@@ -87,7 +87,7 @@ async fn rest(channel: &Channel, length: Duration) {
 }
 
 /// As in MySQL, SOURCE_SSL=1 is never given up for a source without TLS.
-fn dsn_of(settings: &SourceSettings) -> Dsn {
+fn dsn_of(settings: &SourceSettings, port: u16) -> Dsn {
     let tls = match (settings.ssl, settings.ssl_verify || !settings.ssl_ca.is_empty()) {
         (false, _) => TlsMode::Disabled,
         (true, false) => TlsMode::Required,
@@ -97,7 +97,7 @@ fn dsn_of(settings: &SourceSettings) -> Dsn {
         user: settings.user.clone(),
         password: settings.password.clone(),
         host: settings.host.clone(),
-        port: settings.port,
+        port,
         database: String::new(),
         socket: None,
         tls,
@@ -124,7 +124,12 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     show(channel, ReceiverState::Connecting, "Connecting to source");
     let settings = channel.settings.lock().clone();
     let limit = Duration::from_secs(instance.globals.by_name("replica_net_timeout").as_unsigned());
-    let connected = tokio::time::timeout(limit, Connection::connect(&dsn_of(&settings))).await;
+    let Ok(source_port) = u16::try_from(settings.port) else {
+        let message = format!("Can't connect to MySQL server on '{}:{}'", settings.host, settings.port);
+        return Attempt::Lost(ER_CONNECT, message);
+    };
+    let dsn = dsn_of(&settings, source_port);
+    let connected = tokio::time::timeout(limit, Connection::connect(&dsn)).await;
     let mut connection = match connected {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return outcome(error, ER_CONNECT),

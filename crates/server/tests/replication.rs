@@ -328,6 +328,65 @@ fn equal_server_ids_are_refused_and_two_servers_follow_each_other() {
     assert_eq!(rows(&other, "d.nokey").len(), 10, "nothing goes round");
 }
 
+/// Until the applier has ended by itself.
+fn wait_until_ended(client: &mut RawClient) -> Vec<Option<String>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let now = status(client);
+        if now[11].as_deref() == Some("No") {
+            assert_eq!(now[36].as_deref(), Some("0"), "{:?}", now[37]);
+            return now;
+        }
+        assert!(Instant::now() < deadline, "the applier does not end: {now:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_applier_ends_where_until_says() {
+    let source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let replica = TestServer::start(REPLICA);
+    follow(&replica, &source);
+    wait_until_equal(&source, &replica);
+    let mut client = replica.log_in();
+    client.execute("stop replica").expect("a stop");
+    let mut writer = source.log_in();
+    let mut places = Vec::new();
+    for id in 1..=8 {
+        writer.execute(&format!("insert into d.t values ({id}, 0, null, null)")).expect("a row");
+        places.push(writer.query("show binary log status").expect("a row").remove(0));
+    }
+    let uuid = one(&mut writer, "select @@server_uuid");
+    let last: u64 =
+        places[7][4].as_deref().and_then(|set| set.rsplit('-').next()?.parse().ok()).expect("a set");
+    let mut run_until = |condition: &str, name: &str, count: &str| {
+        client.execute(&format!("start replica until {condition}")).expect("a start");
+        let ended = wait_until_ended(&mut client);
+        assert_eq!(ended[23].as_deref(), Some(name), "{condition}");
+        assert_eq!(one(&mut client, "select count(*) from d.t"), count, "{condition}");
+        client.execute("stop replica").expect("a stop");
+    };
+    run_until(&format!("sql_before_gtids = '{uuid}:{}'", last - 5), "SQL_BEFORE_GTIDS", "2");
+    run_until(&format!("sql_after_gtids = '{uuid}:{}-{}'", last - 6, last - 4), "SQL_AFTER_GTIDS", "4");
+    // Both are so already.
+    run_until(&format!("sql_before_gtids = '{uuid}:{}'", last - 5), "SQL_BEFORE_GTIDS", "4");
+    run_until(&format!("sql_after_gtids = '{uuid}:1-{}'", last - 4), "SQL_AFTER_GTIDS", "4");
+    let [file, position] = [0, 1].map(|field| places[5][field].clone().unwrap_or_default());
+    let place = format!("source_log_file = '{file}', source_log_pos = {position}");
+    run_until(&place, "Source", "6");
+    run_until("sql_after_mts_gaps", "DONE", "6");
+    client.execute("start replica").expect("a start");
+    wait_until_equal(&source, &replica);
+    let shown = client
+        .query("select last_applied_transaction, service_state from performance_schema.replication_applier_status_by_worker")
+        .expect("a worker");
+    assert_eq!(shown, [[Some(format!("{uuid}:{last}")), Some("ON".to_owned())]]);
+    let receiver = "select service_state, source_uuid from performance_schema.replication_connection_status";
+    assert_eq!(client.query(receiver).expect("a receiver"), [[Some("ON".to_owned()), Some(uuid)]]);
+    assert_eq!(status(&mut client)[23].as_deref(), Some("None"));
+}
+
 #[test]
 fn conflicts_stop_the_applier_and_a_replica_that_only_reads_follows() {
     let source = TestServer::start(SOURCE);

@@ -116,7 +116,7 @@ fn counter_of_show<'c>(show: &Show<'_>, counters: &'c Counters) -> Option<&'c At
         Show::BinaryLogs => &counters.com_show_binlogs,
         Show::BinaryLogStatus => &counters.com_show_binary_log_status,
         Show::ReplicaStatus { .. } => &counters.com_show_replica_status,
-        Show::Replicas { .. } => &counters.com_show_replicas,
+        Show::Replicas => &counters.com_show_replicas,
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@ mod applied;
 mod relay;
 mod settings;
 mod status;
+mod until;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,6 +18,7 @@ pub use applied::Applied;
 pub use relay::{Relay, Relayed};
 pub use settings::SourceSettings;
 pub use status::{AppliedTransaction, ChannelStatus, Failure, ReceiverState};
+pub use until::Until;
 
 /// The two tasks of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct Channel {
     stored_bytes: Mutex<Option<usize>>,
     pub relay: Relay,
     pub status: Mutex<ChannelStatus>,
+    /// Of the last start of the applier.
+    pub until: Mutex<Until>,
     tasks: Mutex<[Task; 2]>,
 }
 

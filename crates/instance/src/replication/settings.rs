@@ -6,7 +6,8 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSettings {
     pub host: String,
-    pub port: u16,
+    /// As it was given, which may be more than a port can be.
+    pub port: u32,
     pub user: String,
     pub password: String,
     pub auto_position: bool,

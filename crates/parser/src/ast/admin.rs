@@ -125,10 +125,9 @@ pub struct HandlerRead<'a> {
     pub limit: Option<Limit<'a>>,
 }
 
-/// CHANGE REPLICATION SOURCE TO and CHANGE MASTER TO: option names as written.
+/// CHANGE REPLICATION SOURCE TO: option names as written.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeReplicationSource<'a> {
-    pub old_words: bool,
     pub options: &'a [(Ident<'a>, Expr<'a>)],
     pub channel: Option<&'a str>,
 }
@@ -142,13 +141,17 @@ pub enum PurgeBinaryLogs<'a> {
     Before(Expr<'a>),
 }
 
+/// A name, with the value behind it if there is one.
+pub type UntilOption<'a> = (Ident<'a>, Option<Expr<'a>>);
+
 /// START, STOP and RESET REPLICA; `rest` is the text after the leading words.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaControl<'a> {
     /// `START`, `STOP` or `RESET`.
     pub action: &'static str,
-    pub old_words: bool,
     pub rest: &'a str,
+    /// The options of START REPLICA .. UNTIL.
+    pub until: &'a [UntilOption<'a>],
     pub channel: Option<&'a str>,
 }
 

@@ -34,7 +34,7 @@ pub use account::{
 pub use admin::{
     AdminTable, ChangeReplicationSource, Diagnostics, DiagnosticsItem, Explain, ExplainFormat, ExplainTarget,
     Flush, FlushTarget, Handler, HandlerAction, HandlerRead, Histogram, Kill, MaintainTable, MaintenanceKind,
-    PreparedSource, PurgeBinaryLogs, ReplicaControl, SignalItem, SignalStatement,
+    PreparedSource, PurgeBinaryLogs, ReplicaControl, SignalItem, SignalStatement, UntilOption,
 };
 pub use alter::{
     AlgorithmOption, AlterDatabase, AlterSpecification, AlterTable, ColumnPosition, LockOption,

@@ -106,7 +106,7 @@ pub enum Show<'a> {
         limit: Option<Limit<'a>>,
     },
     BinaryLogs,
-    /// SHOW BINARY LOG STATUS and SHOW MASTER STATUS.
+    /// SHOW BINARY LOG STATUS.
     BinaryLogStatus,
     /// SHOW BINLOG EVENTS and SHOW RELAYLOG EVENTS.
     LogEvents {
@@ -116,14 +116,9 @@ pub enum Show<'a> {
         limit: Option<Limit<'a>>,
         channel: Option<&'a str>,
     },
-    /// SHOW REPLICA STATUS and SHOW SLAVE STATUS (`old_words`).
     ReplicaStatus {
-        old_words: bool,
         channel: Option<&'a str>,
     },
-    /// SHOW REPLICAS and SHOW SLAVE HOSTS (`old_words`).
-    Replicas {
-        old_words: bool,
-    },
+    Replicas,
     ParseTree(&'a super::Statement<'a>),
 }

@@ -2,24 +2,22 @@
 use super::core::{Parser, Result};
 use crate::ast::{
     ChangeReplicationSource, Expr, ExprKind, Ident, PurgeBinaryLogs, ReplicaControl, StatementKind,
+    UntilOption,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
-    /// CHANGE REPLICATION SOURCE TO, CHANGE REPLICATION FILTER, CHANGE MASTER TO.
+    /// CHANGE REPLICATION SOURCE TO, CHANGE REPLICATION FILTER. The words of MySQL 8.0 are errors, as in 9.7.
     pub fn change_replication(&mut self) -> Result<StatementKind<'a>> {
         self.advance();
-        let old_words = self.expect_one_of(&[K::Replication, K::Master])? == K::Master;
-        if !old_words {
-            if self.at_keyword(K::Filter) {
-                return self.unsupported("CHANGE REPLICATION FILTER");
-            }
-            self.expect_keyword(K::Source)?;
+        self.expect_keyword(K::Replication)?;
+        if self.at_keyword(K::Filter) {
+            return self.unsupported("CHANGE REPLICATION FILTER");
         }
-        self.expect_keyword(K::To)?;
+        self.expect_keywords(&[K::Source, K::To])?;
         let options = self.comma_list(Self::replication_option)?;
         let channel = self.for_channel()?;
-        let change = ChangeReplicationSource { old_words, options, channel };
+        let change = ChangeReplicationSource { options, channel };
         Ok(StatementKind::ChangeReplicationSource(self.alloc(change)))
     }
 
@@ -38,7 +36,7 @@ impl<'a> Parser<'a> {
         Ok((name, self.node(ExprKind::Row(members), start, below)?))
     }
 
-    /// After START, STOP or RESET, at REPLICA, SLAVE or GROUP_REPLICATION.
+    /// After START, STOP or RESET, at REPLICA or GROUP_REPLICATION.
     pub fn replica_control(&mut self, action: &'static str) -> Result<StatementKind<'a>> {
         if self.at_keyword(K::GroupReplication) {
             return self.unsupported(if action == "START" {
@@ -47,11 +45,14 @@ impl<'a> Parser<'a> {
                 "STOP GROUP_REPLICATION"
             });
         }
-        let old_words = self.expect_one_of(&[K::Replica, K::Slave])? == K::Slave;
+        self.expect_keyword(K::Replica)?;
         let start = self.start();
         let mut channel = None;
         while !self.at(T::End) {
             if self.at_keyword(K::For) && self.keyword_at(1) == K::Channel {
+                break;
+            }
+            if action == "START" && self.at_keyword(K::Until) {
                 break;
             }
             if self.at(T::Unknown) {
@@ -61,19 +62,28 @@ impl<'a> Parser<'a> {
         }
         let rest_end = self.span_from(start).end;
         let rest = self.text_at(start, rest_end)?;
+        let until = match self.accept_keyword(K::Until) {
+            true => self.comma_list(Self::until_option)?,
+            false => &[],
+        };
         if self.at_keyword(K::For) {
             channel = self.for_channel()?;
         }
         self.literal_use.structural = true;
-        let control = ReplicaControl { action, old_words, rest, channel };
+        let control = ReplicaControl { action, rest, until, channel };
         Ok(StatementKind::ReplicaControl(self.alloc(control)))
+    }
+
+    fn until_option(&mut self) -> Result<UntilOption<'a>> {
+        let name = self.ident()?;
+        let value = if self.accept(T::Equal) { Some(self.expr()?) } else { None };
+        Ok((name, value))
     }
 
     pub fn reset(&mut self) -> Result<StatementKind<'a>> {
         self.advance();
         match (self.keyword(), self.keyword_at(1)) {
-            (K::Replica | K::Slave, _) => self.replica_control("RESET"),
-            (K::Master, _) => self.unsupported("RESET MASTER"),
+            (K::Replica, _) => self.replica_control("RESET"),
             (K::Binary, _) => self.reset_binary_logs(),
             (K::Persist, _) => self.reset_persist(),
             _ => Err(self.syntax_error()),

@@ -15,7 +15,7 @@ impl<'a> Parser<'a> {
         match word {
             K::Extended | K::Full => return self.show_with_modifiers(),
             K::Global | K::Session | K::Local => return self.show_scoped(),
-            K::Binary | K::Binlog | K::Relaylog | K::Master | K::Replica | K::Slave | K::Replicas => {
+            K::Binary | K::Binlog | K::Relaylog | K::Replica | K::Replicas => {
                 return self.show_log();
             }
             _ => {}

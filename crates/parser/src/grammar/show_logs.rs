@@ -13,20 +13,12 @@ impl<'a> Parser<'a> {
                     Ok(Show::BinaryLogStatus)
                 }
             },
-            K::Master => match self.expect_one_of(&[K::Logs, K::Status])? {
-                K::Logs => Ok(Show::BinaryLogs),
-                _ => Ok(Show::BinaryLogStatus),
-            },
             K::Binlog => self.show_log_events(false),
             K::Relaylog => self.show_log_events(true),
-            K::Replicas => Ok(Show::Replicas { old_words: false }),
-            word => {
-                let old_words = word == K::Slave;
-                if old_words && self.accept_keyword(K::Hosts) {
-                    return Ok(Show::Replicas { old_words });
-                }
+            K::Replicas => Ok(Show::Replicas),
+            _ => {
                 self.expect_keyword(K::Status)?;
-                Ok(Show::ReplicaStatus { old_words, channel: self.for_channel()? })
+                Ok(Show::ReplicaStatus { channel: self.for_channel()? })
             }
         }
     }

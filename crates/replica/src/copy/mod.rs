@@ -58,7 +58,7 @@ impl CopySource {
     pub fn is_followed_by(&self, instance: &Instance) -> bool {
         let is_it = |channel: &Arc<instance::replication::Channel>| {
             let settings = channel.settings.lock();
-            settings.host == self.0.host && settings.port == self.0.port
+            settings.host == self.0.host && settings.port == u32::from(self.0.port)
         };
         instance.replication.channels().iter().any(is_it)
     }

@@ -203,9 +203,7 @@ impl Session {
             {
                 Err(Self::privilege_missing("SUPER, REPLICATION CLIENT"))
             }
-            Show::Replicas { .. } | Show::LogEvents { .. } => {
-                self.require_global(Privilege::ReplicationSlave)
-            }
+            Show::Replicas | Show::LogEvents { .. } => self.require_global(Privilege::ReplicationSlave),
             _ => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use binlog::{BinlogError, Checksum, Event, Events, GtidEvent, Query, RawEvent, Rows, split_event};
 use datum::{ErrorCode, SqlError};
 use engine::{AccessMode, Isolation};
-use instance::replication::{AppliedTransaction, Channel, Failure, Part, Relayed};
+use instance::replication::{AppliedTransaction, Channel, Failure, Part, Relayed, Until};
 use instance::{Instance, LogLevel, ProcessEntry, unix_now_us};
 
 use super::created::created_with_rows;
@@ -52,6 +52,9 @@ pub(super) struct Applier {
     pub(super) retries: u64,
     /// Tables of earlier statements, as they were mapped then.
     known: Vec<MappedTable>,
+    until: Until,
+    /// The transaction that comes is not wanted any more.
+    is_done: bool,
 }
 
 /// Applies what the relay has until it is asked to stop.
@@ -87,8 +90,11 @@ impl Applier {
         session.privileges.set_unlimited();
         session.process.update(|activity| activity.command = ProcessEntry::DAEMON);
         session.applying = Some(Box::new(Applying::new(channel.clone(), channel.applied())));
+        let until = channel.until.lock().clone();
         Applier {
             session,
+            until,
+            is_done: false,
             channel,
             stage: Stage::Outside,
             tables: HashMap::new(),
@@ -100,7 +106,7 @@ impl Applier {
 
     async fn run(&mut self) -> Result<(), SqlError> {
         self.channel.relay.abandon();
-        while self.channel.is_wanted(Part::Applier) {
+        while self.channel.is_wanted(Part::Applier) && !self.is_at_end() {
             match self.channel.relay.take() {
                 Some(Relayed::Event(bytes)) => {
                     let raw = split_event(&bytes, Checksum::None).map_err(|error| event_error(&error))?;
@@ -119,6 +125,19 @@ impl Applier {
         }
         self.undo().await;
         Ok(())
+    }
+
+    /// Where START REPLICA UNTIL has it end.
+    fn is_at_end(&self) -> bool {
+        let executed = || {
+            let mut executed = self.session.instance.replication.executed();
+            if let Some(log) = self.session.instance.binary_log() {
+                executed.add_all(&log.executed());
+            }
+            executed
+        };
+        let is_between = self.stage == Stage::Outside && self.until != Until::Never;
+        self.is_done || is_between && self.until.is_reached(&self.channel.applied(), executed)
     }
 
     pub(super) fn applying(&mut self) -> &mut Applying {
@@ -171,6 +190,10 @@ impl Applier {
     async fn begin(&mut self, head: GtidEvent, raw: &RawEvent<'_>) -> Result<(), SqlError> {
         if self.stage != Stage::Outside {
             self.undo().await;
+        }
+        if self.until.ends_before(head.gtid) {
+            self.is_done = true;
+            return Ok(());
         }
         self.second(raw);
         self.delay(&head, raw).await?;

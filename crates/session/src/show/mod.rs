@@ -114,8 +114,8 @@ impl Session {
             Show::CreateStored { kind, name } => unfiltered(self.show_create_program(kind, name)?),
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
-            Show::ReplicaStatus { channel, .. } => unfiltered(self.show_replica_status(channel)?),
-            Show::Replicas { .. } => unfiltered(self.show_replicas()),
+            Show::ReplicaStatus { channel } => unfiltered(self.show_replica_status(channel)?),
+            Show::Replicas => unfiltered(self.show_replicas()),
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }
     }

@@ -102,6 +102,7 @@ impl Session {
         let settings = channel.settings.lock().clone();
         let status = channel.status.lock().clone();
         let applied = channel.applied();
+        let until = channel.until.lock().clone();
         let text = |text: &str| Value::bytes(text);
         let number = |number: u64| Value::bytes(number.to_string());
         let yes = |set: bool| Value::bytes(if set { "Yes" } else { "No" });
@@ -145,9 +146,9 @@ impl Session {
             number(0),
             number(applied.position),
             number(channel.relay.bytes() as u64),
-            text("None"),
-            none(),
-            number(0),
+            text(until.name()),
+            text(until.place().0),
+            number(until.place().1),
             yes(settings.ssl),
             text(&settings.ssl_ca),
         ]);

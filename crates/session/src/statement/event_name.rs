@@ -171,7 +171,7 @@ fn of_show(show: &Show<'_>) -> &'static str {
         Show::BinaryLogs => name!("show_binlogs"),
         Show::BinaryLogStatus => name!("show_binary_log_status"),
         Show::ReplicaStatus { .. } => name!("show_replica_status"),
-        Show::Replicas { .. } => name!("show_replicas"),
+        Show::Replicas => name!("show_replicas"),
         _ => ERROR,
     }
 }

@@ -281,7 +281,7 @@ fn reads_tables(show: &Show<'_>) -> bool {
             | Show::BinaryLogs
             | Show::BinaryLogStatus
             | Show::ReplicaStatus { .. }
-            | Show::Replicas { .. }
+            | Show::Replicas
             | Show::Profiles
     )
 }

@@ -143,13 +143,6 @@ pub(super) const TABLES: &[Table] = &[
         "NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned; LOCKED_BY_THREAD_ID bigint unsigned?",
     ),
     without_rows(
-        "replication_applier_configuration",
-        "CHANNEL_NAME char(64); DESIRED_DELAY int; PRIVILEGE_CHECKS_USER text?; REQUIRE_ROW_FORMAT \
-         enum('YES','NO'); REQUIRE_TABLE_PRIMARY_KEY_CHECK enum('STREAM','ON','OFF','GENERATE'); \
-         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE enum('OFF','LOCAL','UUID'); \
-         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE text?",
-    ),
-    without_rows(
         "replication_applier_filters",
         "CHANNEL_NAME char(64); FILTER_NAME char(64); FILTER_RULE longtext; CONFIGURED_BY \
          enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER','STARTUP_OPTIONS_FOR_CHANNEL','CHANGE_REPLICATION_FILTER_FOR_CHANNEL'); \
@@ -159,11 +152,6 @@ pub(super) const TABLES: &[Table] = &[
         "replication_applier_global_filters",
         "FILTER_NAME char(64); FILTER_RULE longtext; CONFIGURED_BY \
          enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER'); ACTIVE_SINCE timestamp(6)",
-    ),
-    without_rows(
-        "replication_applier_status",
-        "CHANNEL_NAME char(64); SERVICE_STATE enum('ON','OFF'); REMAINING_DELAY int unsigned?; \
-         COUNT_TRANSACTIONS_RETRIES bigint unsigned",
     ),
     without_rows(
         "replication_applier_status_by_coordinator",
@@ -178,24 +166,6 @@ pub(super) const TABLES: &[Table] = &[
          PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP timestamp(6)",
     ),
     without_rows(
-        "replication_applier_status_by_worker",
-        "CHANNEL_NAME char(64); WORKER_ID bigint unsigned; THREAD_ID bigint unsigned?; SERVICE_STATE \
-         enum('ON','OFF'); LAST_ERROR_NUMBER int; LAST_ERROR_MESSAGE varchar(1024); LAST_ERROR_TIMESTAMP \
-         timestamp(6); LAST_APPLIED_TRANSACTION char(90)?; LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP \
-         timestamp(6); LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP timestamp(6); \
-         LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP timestamp(6); \
-         LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP timestamp(6); APPLYING_TRANSACTION char(90)?; \
-         APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP timestamp(6); \
-         APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP timestamp(6); \
-         APPLYING_TRANSACTION_START_APPLY_TIMESTAMP timestamp(6); LAST_APPLIED_TRANSACTION_RETRIES_COUNT \
-         bigint unsigned; LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER int; \
-         LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE varchar(1024)?; \
-         LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP timestamp(6); \
-         APPLYING_TRANSACTION_RETRIES_COUNT bigint unsigned; APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER \
-         int; APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE varchar(1024)?; \
-         APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP timestamp(6)",
-    ),
-    without_rows(
         "replication_asynchronous_connection_failover",
         "CHANNEL_NAME char(64); HOST char(255); PORT int; NETWORK_NAMESPACE char(64)?; WEIGHT int unsigned; \
          MANAGED_NAME char(64)",
@@ -203,32 +173,6 @@ pub(super) const TABLES: &[Table] = &[
     without_rows(
         "replication_asynchronous_connection_failover_managed",
         "CHANNEL_NAME char(64); MANAGED_NAME char(64); MANAGED_TYPE char(64); CONFIGURATION json?",
-    ),
-    without_rows(
-        "replication_connection_configuration",
-        "CHANNEL_NAME char(64); HOST char(255); PORT int; USER char(32); NETWORK_INTERFACE char(60); \
-         AUTO_POSITION enum('1','0'); SSL_ALLOWED enum('YES','NO','IGNORED'); SSL_CA_FILE varchar(512); \
-         SSL_CA_PATH varchar(512); SSL_CERTIFICATE varchar(512); SSL_CIPHER varchar(512); SSL_KEY \
-         varchar(512); SSL_VERIFY_SERVER_CERTIFICATE enum('YES','NO'); SSL_CRL_FILE varchar(255); \
-         SSL_CRL_PATH varchar(255); CONNECTION_RETRY_INTERVAL int; CONNECTION_RETRY_COUNT bigint unsigned; \
-         HEARTBEAT_INTERVAL double; TLS_VERSION varchar(255); PUBLIC_KEY_PATH varchar(512); GET_PUBLIC_KEY \
-         enum('YES','NO'); NETWORK_NAMESPACE varchar(64); COMPRESSION_ALGORITHM char(64); \
-         ZSTD_COMPRESSION_LEVEL int; TLS_CIPHERSUITES text?; SOURCE_CONNECTION_AUTO_FAILOVER enum('1','0'); \
-         GTID_ONLY enum('1','0')",
-    ),
-    without_rows(
-        "replication_connection_status",
-        "CHANNEL_NAME char(64); GROUP_NAME char(36); SOURCE_UUID char(36); THREAD_ID bigint unsigned?; \
-         SERVICE_STATE enum('ON','OFF','CONNECTING'); COUNT_RECEIVED_HEARTBEATS bigint unsigned; \
-         LAST_HEARTBEAT_TIMESTAMP timestamp(6); RECEIVED_TRANSACTION_SET longtext; LAST_ERROR_NUMBER int; \
-         LAST_ERROR_MESSAGE varchar(1024); LAST_ERROR_TIMESTAMP timestamp(6); LAST_QUEUED_TRANSACTION \
-         char(90)?; LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP timestamp(6); \
-         LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP timestamp(6); \
-         LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP timestamp(6); \
-         LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP timestamp(6); QUEUEING_TRANSACTION char(90)?; \
-         QUEUEING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP timestamp(6); \
-         QUEUEING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP timestamp(6); \
-         QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP timestamp(6)",
     ),
     without_rows(
         "replication_group_member_stats",

@@ -9,6 +9,7 @@ mod events;
 mod files;
 mod memory;
 mod prepared;
+mod replication;
 mod setup;
 mod stages;
 mod summaries;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> Vec<Table> {
         files::TABLES,
         memory::TABLES,
         prepared::TABLES,
+        replication::TABLES,
         setup::TABLES,
         stages::TABLES,
         summaries::TABLES,

@@ -39,6 +39,18 @@ pub(super) const ER_HEARTBEAT_OUT_OF_RANGE: ErrorCode = ErrorCode::new(
     "HY000",
     "The requested value for the heartbeat period is either negative or exceeds the maximum allowed (4294967 seconds).",
 );
+pub(super) const ER_BAD_REPLICA_UNTIL_COND: ErrorCode =
+    ErrorCode::new(1277, "HY000", "Incorrect parameter or combination of parameters for START REPLICA UNTIL");
+pub(super) const ER_MISSING_SKIP_REPLICA: ErrorCode = ErrorCode::new(
+    1278,
+    "HY000",
+    "It is recommended to use --skip-replica-start when doing step-by-step replication with START REPLICA UNTIL; otherwise, \
+     you will get problems if you get an unexpected replica's mysqld restart",
+);
+pub(super) const ER_UNTIL_COND_IGNORED: ErrorCode =
+    ErrorCode::new(1279, "HY000", "SQL thread is not to be started so UNTIL options are ignored");
+pub(super) const ER_DELAY_OUT_OF_RANGE: ErrorCode =
+    ErrorCode::new(1729, "HY000", "The requested value %s for the source delay exceeds the maximum %s");
 pub(super) const ER_INSECURE_PLAIN_TEXT: ErrorCode =
     ErrorCode::new(1759, "HY000", "Sending passwords in plain text without SSL/TLS is extremely insecure.");
 pub(super) const ER_INSECURE_CHANGE_SOURCE: ErrorCode = ErrorCode::new(

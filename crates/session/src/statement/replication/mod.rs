@@ -1,15 +1,16 @@
 //! CHANGE REPLICATION SOURCE TO, and START, STOP and RESET REPLICA.
 //!
 //! Invariant: what a channel is to do is stored before it does it; settings change only while nobody uses them. `options` reads the
-//! options, `errors` has MySQL's errors.
+//! options, `until` where an applier ends, `errors` has MySQL's errors.
 mod errors;
 mod options;
+mod until;
 
 use std::sync::Arc;
 
 use auth::DynamicPrivilege;
 use datum::{SqlError, error_code};
-use instance::replication::{Applied, Channel, Part, SourceSettings};
+use instance::replication::{Applied, Channel, Part, SourceSettings, Until};
 use parser::ast::{ChangeReplicationSource, ExprKind, ReplicaControl};
 
 use self::errors::*;
@@ -129,9 +130,11 @@ impl Session {
     pub(super) async fn control_replica(
         &mut self,
         control: &ReplicaControl<'_>,
+        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.require_replica_admin()?;
+        let until = self.until(control.until, request, shield).await?;
         let words: Vec<String> = control
             .rest
             .split([' ', ',', '\t', '\n', '\r'])
@@ -146,7 +149,7 @@ impl Session {
             match word.as_str() {
                 "IO_THREAD" => parts.push(Part::Receiver),
                 "SQL_THREAD" => parts.push(Part::Applier),
-                "UNTIL" | "USER" | "PASSWORD" | "DEFAULT_AUTH" | "PLUGIN_DIR" => {
+                "USER" | "PASSWORD" | "DEFAULT_AUTH" | "PLUGIN_DIR" => {
                     return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&format!("START REPLICA {word}")]));
                 }
                 _ if word.contains('=') => {
@@ -159,23 +162,35 @@ impl Session {
             parts.extend(Part::BOTH);
         }
         match control.action {
-            "START" => self.start_replica(control.channel, &parts),
+            "START" => self.start_replica(control.channel, &parts, &until),
             _ => self.stop_replica(control.channel, &parts).await,
         }
     }
 
-    fn start_replica(&self, name: Option<&str>, parts: &[Part]) -> Result<Done, SqlError> {
+    fn start_replica(&self, name: Option<&str>, parts: &[Part], until: &Until) -> Result<Done, SqlError> {
         let channels = self.channels(name)?;
         if channels.is_empty() || channels.iter().any(|channel| channel.settings.lock().host.is_empty()) {
             return Err(ER_BAD_REPLICA.plain());
         }
         for channel in channels {
+            if parts.contains(&Part::Applier) && !channel.is_running(Part::Applier) {
+                if matches!(until, Until::Position { .. }) && !self.skips_replica_start() {
+                    self.shared.note(ER_MISSING_SKIP_REPLICA.plain());
+                }
+                *channel.until.lock() = until.clone();
+            } else if *until != Until::Never {
+                self.shared.note(ER_UNTIL_COND_IGNORED.plain());
+            }
             let started = parts.iter().filter(|part| self.instance.replication.start(&channel, **part));
             if started.count() == 0 {
                 self.shared.note(ER_REPLICA_IS_RUNNING.with(&[&channel.name]));
             }
         }
         Ok(Done::ok())
+    }
+
+    fn skips_replica_start(&self) -> bool {
+        self.instance.global_variable("skip_replica_start") == "ON"
     }
 
     async fn stop_replica(&self, name: Option<&str>, parts: &[Part]) -> Result<Done, SqlError> {
@@ -224,6 +239,7 @@ impl Session {
             self.commit_unlogged(change, shield).await?;
             channel.set_applied(applied, Some(bytes.len()));
             *channel.status.lock() = Default::default();
+            *channel.until.lock() = Until::Never;
             if is_all {
                 *channel.settings.lock() = SourceSettings::default();
                 self.instance.replication.remove(&channel.name);

@@ -5,8 +5,9 @@ use datum::{SqlError, Value, error_code};
 use instance::replication::SourceSettings;
 
 use super::FIRST_POSITION;
-use super::errors::ER_HEARTBEAT_OUT_OF_RANGE;
+use super::errors::{ER_DELAY_OUT_OF_RANGE, ER_HEARTBEAT_OUT_OF_RANGE};
 
+const DELAY_SECONDS_MAX: u64 = 2_147_483_647;
 const HEARTBEAT_SECONDS_MAX: f64 = 4_294_967.0;
 
 /// What CHANGE REPLICATION SOURCE TO gives.
@@ -30,7 +31,7 @@ impl Given<'_> {
         error_code::ER_WRONG_ARGUMENTS.with(&[&self.name.to_uppercase()])
     }
 
-    fn text(&self) -> Result<String, SqlError> {
+    pub(super) fn text(&self) -> Result<String, SqlError> {
         match self.value {
             Value::Bytes(bytes) => String::from_utf8(bytes.clone()).map_err(|_| self.wrong()),
             Value::Null => Ok(String::new()),
@@ -118,7 +119,7 @@ impl Change {
                 settings.password = given.text()?;
                 self.names_account = true;
             }
-            "source_port" => settings.port = u16::try_from(given.number()?).map_err(|_| given.wrong())?,
+            "source_port" => settings.port = u32::try_from(given.number()?).map_err(|_| given.wrong())?,
             "source_auto_position" => settings.auto_position = given.flag()?,
             "source_log_file" => self.file = Some(given.text()?),
             "source_log_pos" => self.position = Some(given.number()?.max(FIRST_POSITION)),
@@ -133,6 +134,9 @@ impl Change {
             }
             "source_delay" => {
                 settings.delay = given.number()?;
+                if settings.delay > DELAY_SECONDS_MAX {
+                    return Err(ER_DELAY_OUT_OF_RANGE.with(&[&settings.delay, &DELAY_SECONDS_MAX]));
+                }
                 self.names_delay = true;
             }
             _ => return self.set_rarer(given),
