@@ -15,8 +15,9 @@ use super::foreign_key::{
 };
 use super::index::{check_index, name_indexes};
 
-/// Gives the type of an expression over the row of a table.
-pub type RowExpressionType<'a> = dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError> + 'a;
+/// Gives the type of an expression over the row of a table, and that of its elements if it is a cast to an array.
+pub type RowExpressionType<'a> =
+    dyn Fn(&str, &Arc<TableDef>) -> Result<(ColumnType, Option<ColumnType>), SqlError> + 'a;
 
 /// What definitions depend on outside their own words.
 pub struct DefinitionContext<'a> {
@@ -27,7 +28,7 @@ pub struct DefinitionContext<'a> {
     pub literal_default: &'a dyn Fn(&ast::Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError>,
     /// Whether there is a function of this name, in lower case.
     pub knows_function: &'a dyn Fn(&str) -> bool,
-    /// The type of an expression over the row of a table.
+    /// The types of an expression over the row of a table.
     pub row_expression_type: &'a RowExpressionType<'a>,
     /// The character set of the statement's strings.
     pub connection_charset: &'a str,
@@ -84,6 +85,14 @@ pub struct PartDraft {
     pub expression: Option<String>,
     pub prefix_length: Option<u64>,
     pub descending: bool,
+}
+
+impl PartDraft {
+    /// A cast to an array, which makes the index multi-valued.
+    pub fn is_array(&self) -> bool {
+        let is_cast = |text: &String| text.starts_with("cast(") && text.ends_with(" array)");
+        self.expression.as_ref().is_some_and(is_cast)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -135,7 +135,9 @@ fn is_redundant_pair(first: &IndexDraft, second: &IndexDraft) -> bool {
         (true, _) => (first, second),
         (false, true) => (second, first),
     };
+    // Not all rows have entries in a multi-valued index.
     shorter.parts.len() <= longer.parts.len()
+        && !longer.parts.iter().any(PartDraft::is_array)
         && shorter.parts.iter().zip(&longer.parts).all(|(short, long)| {
             same_name(&short.column, &long.column)
                 && short.prefix_length == long.prefix_length

@@ -156,8 +156,8 @@ pub fn check_index(
             return Err(error_code::ER_DUP_FIELDNAME.with(&[&part.column]));
         }
         let definition = &draft.columns[column].definition;
-        check_part(&definition.column_type, &definition.name, part)?;
-        let part_bytes = key_bytes(&definition.column_type, part.prefix_length);
+        check_part(definition.key_type(), &definition.name, part)?;
+        let part_bytes = key_bytes(definition.key_type(), part.prefix_length);
         let is_cut = part_bytes > KEY_BYTES_MAX
             && index.kind == IndexKind::Plain
             && !context.sql_mode.is_strict()

@@ -2,7 +2,7 @@
 //!
 //! The column is made when the whole table is known, and goes with the index. Its name has a part that no statement can
 //! write, since names in statements find visible columns only.
-use datum::{ColumnType, SqlError, TypeKind};
+use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast::{Expr, ExprKind};
 use schema::{ColumnDef, ColumnDefault, Generation, IndexKind, TableDef, TableId};
 use std::sync::Arc;
@@ -75,12 +75,16 @@ impl TableDraft {
                 return Err(Purpose::IndexPart.unknown_column(&index_name, &name));
             }
         }
-        let column_type = (context.row_expression_type)(&expression, visible)?;
-        check_type(&column_type)?;
+        let (column_type, array_of) = (context.row_expression_type)(&expression, visible)?;
+        match array_of {
+            Some(_) => self.check_array_part(index, part)?,
+            None => check_type(&column_type)?,
+        }
         let known = self.indexes[index].parts[part].column.clone();
         if let Some(at) = self.part_position(&known) {
             // Its columns may have got other types.
             self.columns[at].definition.column_type = column_type;
+            self.columns[at].definition.array_of = array_of;
             return Ok(());
         }
         let name = (0..)
@@ -91,6 +95,7 @@ impl TableDraft {
         definition.default = ColumnDefault::None;
         definition.generated = Some(Generation { expression, stored: false });
         definition.hidden = true;
+        definition.array_of = array_of;
         self.indexes[index].parts[part].column = name;
         self.columns.push(ColumnDraft {
             definition,
@@ -99,6 +104,20 @@ impl TableDraft {
             unique: false,
             source: ColumnSource::New,
         });
+        Ok(())
+    }
+
+    /// Errors 1221 and 1235 for an array beside another one or in an order.
+    fn check_array_part(&self, index: usize, part: usize) -> Result<(), SqlError> {
+        let parts = &self.indexes[index].parts;
+        if parts[part].descending {
+            let (index, order) = ("multi-valued index", "explicit index order");
+            return Err(error_code::ER_WRONG_USAGE.with(&[&index, &order]));
+        }
+        if parts.iter().filter(|part| part.is_array()).count() > 1 {
+            let what = "more than one multi-valued key part per index";
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
+        }
         Ok(())
     }
 

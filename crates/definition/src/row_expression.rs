@@ -3,7 +3,7 @@
 //! A draft keeps them as text, as MySQL prints them. What an expression may not hold is refused when it is written
 //! (`text_of`); which columns it may read is known when the whole table is (`columns_read`).
 use datum::{ErrorCode, SqlError, error_code};
-use parser::ast::{Expr, ExprKind, QueryBody, SelectItem, StatementKind};
+use parser::ast::{CastTarget, CastType, Expr, ExprKind, QueryBody, SelectItem, StatementKind};
 use parser::{ParseOptions, RestoreOptions, SqlMode};
 
 use super::conditions::*;
@@ -82,6 +82,13 @@ const SHOWN_NAMES: &[(&str, &str)] = &[
     ("version", "version()"),
 ];
 
+/// What error 1235 says of an array anywhere else.
+const ARRAY_OUTSIDE_OF_INDEX: &str = "Use of CAST( .. AS .. ARRAY) outside of functional index in \
+     CREATE(non-SELECT)/ALTER TABLE or in general expressions";
+
+/// A longer text would be a BLOB.
+const ARRAY_TEXT_LENGTH_MAX: u64 = 512;
+
 impl Purpose {
     fn forbids(self, name: &str) -> bool {
         FORBIDDEN_ALWAYS.contains(&name)
@@ -156,10 +163,41 @@ pub fn text_of(
     if matches!(expr.kind, ExprKind::Row(_)) {
         return Err(purpose.row_value(owner));
     }
-    examine(expr, purpose, owner, context)?;
+    match &expr.kind {
+        ExprKind::Cast { operand, target } if target.array && purpose == Purpose::IndexPart => {
+            check_array_cast(target)?;
+            examine(operand, purpose, owner, context)?;
+        }
+        _ => examine(expr, purpose, owner, context)?,
+    }
     let options =
         RestoreOptions { string_charset: Some(context.connection_charset), resolved: true, view: None };
     Ok(parser::restore(expr, options).to_string())
+}
+
+/// Error 1235 for types that no multi-valued index has.
+fn check_array_cast(target: &CastType<'_>) -> Result<(), SqlError> {
+    let refused = match target.target {
+        CastTarget::Char | CastTarget::NationalChar | CastTarget::Binary => match target.length {
+            _ if target.charset.is_some() || target.target == CastTarget::NationalChar => {
+                "specifying charset for multi-valued index"
+            }
+            Some(length) if length <= ARRAY_TEXT_LENGTH_MAX => return Ok(()),
+            _ => "CAST-ing data to array of char/binary BLOBs",
+        },
+        CastTarget::Json => "CAST-ing data to array of JSON",
+        CastTarget::Double => "CAST-ing data to array of DOUBLE",
+        CastTarget::Float => "CAST-ing data to array of FLOAT",
+        CastTarget::Year => "CAST-ing data to array of YEAR",
+        CastTarget::Geometry(_) => "CAST-ing data to array of GEOMETRY",
+        CastTarget::Signed
+        | CastTarget::Unsigned
+        | CastTarget::Decimal
+        | CastTarget::Date
+        | CastTarget::Time
+        | CastTarget::DateTime => return Ok(()),
+    };
+    Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&refused]))
 }
 
 fn examine(
@@ -177,6 +215,9 @@ fn examine(
         | ExprKind::InSubquery { .. }
         | ExprKind::Quantified(_) => {
             return Err(purpose.forbidden_function(owner, None));
+        }
+        ExprKind::Cast { target, .. } if target.array => {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&ARRAY_OUTSIDE_OF_INDEX]));
         }
         ExprKind::ValuesOf(_) => return Err(purpose.forbidden_function(owner, Some("values"))),
         ExprKind::Aggregate(_) => return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain()),

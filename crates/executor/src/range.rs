@@ -42,7 +42,7 @@ impl RangeBuilder<'_> {
         let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
         for (number, condition) in condition.parts.iter().enumerate() {
             let part = &self.parts[number];
-            let column_type = &self.table.columns[part.column].column_type;
+            let column_type = self.table.columns[part.column].key_type();
             match condition {
                 KeyCondition::OneOf(values) => {
                     let Some(keys) = self.equal_keys(part, column_type, values)? else {
@@ -84,7 +84,7 @@ impl RangeBuilder<'_> {
         let mut key = Vec::with_capacity(32);
         for (part, expr) in self.parts.iter().zip(values) {
             let value = expr.eval_ref(self.frame, self.context)?;
-            let column_type = &self.table.columns[part.column].column_type;
+            let column_type = self.table.columns[part.column].key_type();
             match bound_of(&value, &expr.ty.column, column_type, self.context) {
                 Bound::Exact(value) => part.write(&value, &mut key)?,
                 _ => return Ok(None),

@@ -34,7 +34,8 @@ pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType, RowList};
 pub use function::{Arguments, Function, Volatility};
 pub use functions::{
-    JsonBehaviour, PurgedError, bytes_text, is_function, pico_time_text, purged_set, stored_call,
+    JsonBehaviour, PurgedError, array_cast, array_keys, bytes_text, is_function, pico_time_text, purged_set,
+    stored_call,
 };
 pub use interval::IntervalUnit;
 pub use json_table::{JsonPath, table_document, table_value};

@@ -95,6 +95,8 @@ pub enum MergeKind {
     SortUnion,
     /// Rows that all give.
     Intersection,
+    /// Rows that have any of several elements in a multi-valued index, which is the only part.
+    Elements,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -2,6 +2,7 @@
 //!
 //! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
 //! (`dive`). Units: reading one row of a scan in order costs 1.
+use crate::array_index::{bound_array, may_repeat_rows};
 use crate::block::{Block, Position, SourceKind};
 use crate::catalog_view::TableStatistics;
 use crate::hints::{IndexHints, ScopedIndexes};
@@ -10,7 +11,7 @@ use crate::planner::Planner;
 use crate::range::{IndexRanges, RangeFinder};
 use crate::switches::Switch;
 use expression::{Expr, ExprKind};
-use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
+use plan::{AccessPath, IndexMerge, KeyCondition, MergeKind, MergePart, RangeCondition, TableAccess};
 use schema::{IndexDef, IndexKind, TableDef};
 
 /// Finding the start of a range: a walk down the tree.
@@ -230,6 +231,7 @@ impl Chooser<'_> {
             }
             match self.hints.join.allows(position).then(|| self.find(&finder, position, conditions)) {
                 Some(ranges) if !ranges.ranges.is_empty() => found.push((position, ranges)),
+                _ if self.table.is_multi_valued(index) => {}
                 _ => without_range.push(position),
             }
         }
@@ -256,7 +258,8 @@ impl Chooser<'_> {
             candidates.extend(whole);
         }
         if !has_point {
-            let indexes = 0..self.table.indexes.len();
+            let has_all_rows = |position: &usize| !self.table.is_multi_valued(&self.table.indexes[*position]);
+            let indexes = (0..self.table.indexes.len()).filter(has_all_rows);
             candidates.extend(indexes.filter_map(|position| self.group_walk(position, &finder, conditions)));
             let skip = |position: &usize| self.skip_scan(*position, &finder, conditions);
             candidates.extend(without_range.iter().filter_map(skip));
@@ -317,7 +320,13 @@ impl Chooser<'_> {
 
     /// The ranges of an index that the hints leave.
     fn find(&self, finder: &RangeFinder<'_>, position: usize, conditions: &[Expr]) -> IndexRanges {
-        let found = finder.find(&self.table.indexes[position], conditions);
+        let index = &self.table.indexes[position];
+        let found = finder.find(index, conditions);
+        // No row that has no entry, and none twice where rows are locked as they come.
+        let is_short = !bound_array(self.table, index, &found.ranges);
+        if is_short || self.locks && may_repeat_rows(self.table, index, &found.ranges) {
+            return IndexRanges::default();
+        }
         if !self.hints.no_range.contains(&position) {
             return found;
         }
@@ -413,6 +422,10 @@ impl Chooser<'_> {
             && found.ranges[0].parts.len() == equal;
         let path = match point {
             Some(key) => AccessPath::Point { index: position, key },
+            None if may_repeat_rows(self.table, index, &found.ranges) => {
+                let part = MergePart { index: position, ranges: found.ranges };
+                AccessPath::Merge(Box::new(IndexMerge { kind: MergeKind::Elements, parts: vec![part] }))
+            }
             None => AccessPath::Ranges { index: position, ranges: found.ranges },
         };
         let choice = Choice {
@@ -428,7 +441,9 @@ impl Chooser<'_> {
             ordered: false,
             guessed_equal_parts: is_guess.then_some(equal),
         };
-        Candidate { choice, index: Some(position), per_row, used: found.used }
+        // Rows that are put together come in their own order.
+        let index = Some(position).filter(|_| !matches!(choice.path, AccessPath::Merge(_)));
+        Candidate { choice, index, per_row, used: found.used }
     }
 
     /// The index from end to end: for its order, or because it is smaller than the rows.
@@ -569,7 +584,7 @@ impl Chooser<'_> {
         let width: u32 = index
             .parts
             .iter()
-            .map(|part| plan::key_length(&self.table.columns[part.column].column_type, part.prefix_length))
+            .map(|part| plan::key_length(self.table.columns[part.column].key_type(), part.prefix_length))
             .sum();
         let entry = (COST_COVERED + f64::from(width) * COST_COVERED_BYTE).min(COST_COVERED_MAX);
         if covering { entry } else { entry + COST_LOOKUP }

@@ -11,4 +11,4 @@ mod type_name;
 mod window;
 
 pub use column::full_name;
-pub use type_name::cast_type;
+pub use type_name::{array_element_type, cast_type};

@@ -16,6 +16,8 @@ struct Candidate {
     column: usize,
     /// Over the frame of the block.
     expr: Expr,
+    /// It is the array of a multi-valued index.
+    is_array: bool,
 }
 
 impl Planner<'_> {
@@ -51,22 +53,26 @@ impl Planner<'_> {
         for (column, definition) in table.columns.iter().enumerate() {
             let is_indexed =
                 table.indexes.iter().flat_map(|index| &index.parts).any(|part| part.column == column);
-            let Some(generated) = definition.generated.as_ref().filter(|_| is_indexed) else { continue };
-            let mut expr = crate::row_expression::bind_row_expression(
-                &generated.expression,
-                table,
-                self.catalog,
-                &self.context,
-            )?;
+            if definition.generated.is_none() || !is_indexed {
+                continue;
+            }
+            let bound = crate::row_expression::bind_generated(column, table, self.catalog, &self.context)?;
+            let Some(mut expr) = bound else { continue };
             // What the statement never reads cannot be part of its conditions.
             let mut read = Vec::new();
             crate::walk::positions(&expr, &mut read);
             let is_read = |&column: &usize| block.frame.contains(&Position::Column { source, column });
             if !matches!(expr.kind, ExprKind::Column(_)) && !read.is_empty() && read.iter().all(is_read) {
                 block.read_row_of(source, &mut expr);
-                candidates.push(Candidate { source, column, expr });
+                let is_array = definition.array_of.is_some();
+                if !is_array || crate::array_index::is_usable(block, source, column) {
+                    candidates.push(Candidate { source, column, expr, is_array });
+                }
             }
         }
+        // Of several arrays of one document that which an index begins with is best.
+        let leads = |column: usize| table.indexes.iter().any(|index| index.parts[0].column == column);
+        candidates.sort_by_key(|candidate| !leads(candidate.column));
         Ok(candidates)
     }
 
@@ -74,6 +80,10 @@ impl Planner<'_> {
         match &mut condition.kind {
             ExprKind::And(parts) | ExprKind::Or(parts) => {
                 parts.iter_mut().for_each(|part| self.replace_operands(block, part, candidate));
+            }
+            _ if candidate.is_array => {
+                let array = (candidate.source, candidate.column);
+                self.use_array(block, condition, array, &candidate.expr);
             }
             ExprKind::TruthTest(_, operand) => self.replace(block, operand, candidate),
             ExprKind::Compare(_, _, left, right) => {
@@ -102,7 +112,7 @@ impl Planner<'_> {
     }
 
     /// The same expression; literals of the statement may have become parameters, whose values then decide the plan.
-    fn is_same(&self, written: &Expr, kept: &Expr) -> bool {
+    pub fn is_same(&self, written: &Expr, kept: &Expr) -> bool {
         let mut constants = Vec::new();
         if !has_same_shape(written, kept, &mut constants) {
             return false;

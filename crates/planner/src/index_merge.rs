@@ -149,7 +149,8 @@ impl Chooser<'_> {
         }
         let index = &self.table.indexes[position];
         let IndexRanges { ranges, reads_outer, .. } = finder.find(index, conditions);
-        if ranges.is_empty() || reads_outer {
+        let is_short = !crate::array_index::bound_array(self.table, index, &ranges);
+        if ranges.is_empty() || reads_outer || is_short {
             return None;
         }
         let clustered = self.table.clustered_by == Some(index.id);

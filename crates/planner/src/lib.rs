@@ -55,6 +55,7 @@ mod view_definition;
 mod walk;
 
 mod access;
+mod array_index;
 mod assigned;
 mod dive;
 mod entry_filter;

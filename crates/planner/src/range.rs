@@ -105,8 +105,20 @@ impl RangeFinder<'_> {
     fn single(&self, index: &IndexDef, conditions: &[(Option<usize>, &Expr)]) -> Bounds {
         let mut bounds = Bounds::default();
         for part in &index.parts {
-            let column_type = &self.table.columns[part.column].column_type;
+            let definition = &self.table.columns[part.column];
+            let column_type = &definition.column_type;
             let exact = part.prefix_length.is_none();
+            if let Some(element) = &definition.array_of {
+                let is_array = |expr: &Expr| self.is_column(expr, part.column);
+                let asked = conditions.iter().find_map(|(number, condition)| {
+                    let keys = crate::array_index::keys_asked(condition, element, is_array)?;
+                    Some((*number, keys))
+                });
+                let Some((number, keys)) = asked else { break };
+                bounds.used.extend(number);
+                bounds.range.parts.push(keys);
+                continue;
+            }
             let equality = conditions.iter().find_map(|(number, condition)| {
                 self.equality(part.column, column_type, condition)
                     .map(|equality| (*number, *condition, equality))

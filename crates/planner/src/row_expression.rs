@@ -14,9 +14,33 @@ use plan::{GeneratedColumn, RowCheck, RowRules};
 use schema::{CheckDef, TableDef};
 use std::sync::Arc;
 
+/// Binds the expression of a generated column; `CAST(.. AS type ARRAY)` names the index that it is a part of.
+pub fn bind_generated(
+    column: usize,
+    table: &Arc<TableDef>,
+    catalog: &dyn CatalogView,
+    context: &PlannerContext<'_>,
+) -> Result<Option<Expr>, SqlError> {
+    let Some(generated) = &table.columns[column].generated else { return Ok(None) };
+    let mut indexes = table.indexes.iter();
+    let index = indexes.find(|index| index.parts.iter().any(|part| part.column == column));
+    let index = index.map_or("", |index| index.name.as_str());
+    bind_text(&generated.expression, index, table, catalog, context).map(Some)
+}
+
 /// Binds an expression of a definition over the row of its table.
 pub fn bind_row_expression(
     text: &str,
+    table: &Arc<TableDef>,
+    catalog: &dyn CatalogView,
+    context: &PlannerContext<'_>,
+) -> Result<Expr, SqlError> {
+    bind_text(text, "", table, catalog, context)
+}
+
+fn bind_text(
+    text: &str,
+    index: &str,
     table: &Arc<TableDef>,
     catalog: &dyn CatalogView,
     context: &PlannerContext<'_>,
@@ -47,7 +71,14 @@ pub fn bind_row_expression(
         block.position(0, column);
     }
     planner.blocks.push(block);
-    planner.bind(expr)
+    match &expr.kind {
+        ast::ExprKind::Cast { operand, target } if target.array => {
+            let element = crate::bind::array_element_type(target)?;
+            let document = planner.bind(operand)?;
+            Ok(context.bind.cast_array(document, element, index))
+        }
+        _ => planner.bind(expr),
+    }
 }
 
 /// Binds a column's default. Generated columns that it reads have no values yet: their expressions take their places.
@@ -84,8 +115,9 @@ pub fn row_rules(
     // Index parts may read any column.
     for hidden in [false, true] {
         for (column, definition) in table.columns.iter().enumerate() {
-            if let Some(generated) = definition.generated.as_ref().filter(|_| definition.hidden == hidden) {
-                let expr = bind_row_expression(&generated.expression, table, catalog, context)?;
+            if definition.hidden == hidden
+                && let Some(expr) = bind_generated(column, table, catalog, context)?
+            {
                 rules.generated.push(GeneratedColumn { column, expr });
             }
         }

@@ -35,6 +35,8 @@ pub struct ColumnDef {
     pub generated: Option<Generation>,
     /// Stands for the expression of an index part: no statement can name it or sees it.
     pub hidden: bool,
+    /// The hidden column of a multi-valued index: a JSON array whose elements have this type; each is a key of the index.
+    pub array_of: Option<ColumnType>,
     pub invisible: bool,
     /// What rows have that were stored before the column was there; `None`: there are no such rows.
     pub added_value: Option<Value>,
@@ -61,6 +63,7 @@ impl ColumnDef {
             auto_increment: false,
             generated: None,
             hidden: false,
+            array_of: None,
             invisible: false,
             added_value: None,
             comment: String::new(),
@@ -70,6 +73,11 @@ impl ColumnDef {
     /// A generated column that is not STORED.
     pub fn is_virtual(&self) -> bool {
         self.generated.as_ref().is_some_and(|generated| !generated.stored)
+    }
+
+    /// The type of the keys of an index over the column.
+    pub fn key_type(&self) -> &ColumnType {
+        self.array_of.as_ref().unwrap_or(&self.column_type)
     }
 
     pub fn nullable(&self) -> bool {

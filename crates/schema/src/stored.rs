@@ -231,6 +231,9 @@ fn column_form(column: &ColumnDef) -> Json {
     if let Some(generated) = &column.generated {
         form["generated"] = json!({"expression": generated.expression, "stored": generated.stored});
     }
+    if let Some(element) = &column.array_of {
+        form["array_of"] = column_type_form::write(element);
+    }
     if let Some(value) = &column.added_value {
         form["added_value"] = value_form::write(value);
     }
@@ -268,6 +271,7 @@ fn read_column(form: &Json) -> Read<ColumnDef> {
         auto_increment: flag(form, "auto_increment"),
         generated,
         hidden: flag(form, "hidden"),
+        array_of: form.get("array_of").map(column_type_form::read).transpose()?,
         invisible: flag(form, "invisible"),
         added_value: form.get("added_value").map(value_form::read).transpose()?,
         comment: form.get("comment").and_then(Json::as_str).unwrap_or_default().to_owned(),

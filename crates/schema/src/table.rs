@@ -97,9 +97,14 @@ impl TableDef {
         self.clustered_by.and_then(|id| self.index_by_id(id))
     }
 
+    /// The index has an entry for each element of an array: rows may have several of its entries, or none.
+    pub fn is_multi_valued(&self, index: &IndexDef) -> bool {
+        index.parts.iter().any(|part| self.columns[part.column].array_of.is_some())
+    }
+
     /// The index through which the rows with certain values of these columns are found.
     pub fn index_led_by(&self, columns: &[usize]) -> Option<usize> {
-        self.indexes.iter().position(|index| index.is_led_by(columns))
+        self.indexes.iter().position(|index| index.is_led_by(columns) && !self.is_multi_valued(index))
     }
 
     /// The index by which children find a row of this table: one that makes the columns unique, else any that begins

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a call that reports a duplicate or an error may have written some entries; the caller rolls back to a
 //! savepoint taken before the call. `InsertOutcome::Duplicate` has done that itself.
+use crate::entries::EntryKey;
 use crate::error::{damaged, table_error};
 use crate::handle::TableHandle;
 use crate::ready::ReadyTable;
@@ -24,6 +25,15 @@ pub enum ChangeOutcome {
 enum Refusal {
     Duplicate { index: usize, row_key: Vec<u8> },
     Error(SqlError),
+}
+
+/// Entries of `others` whose keys are not among `entries`; both are in order.
+fn missing_from<'e>(entries: &'e [EntryKey], others: &'e [EntryKey]) -> impl Iterator<Item = &'e EntryKey> {
+    others.iter().filter(|entry| !has_key(entries, &entry.key))
+}
+
+fn has_key(entries: &[EntryKey], key: &[u8]) -> bool {
+    entries.binary_search_by(|entry| entry.key.as_slice().cmp(key)).is_ok()
 }
 
 impl From<SqlError> for Refusal {
@@ -78,12 +88,13 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         self.insert_record(transaction, row, row_key, wait).await?;
-        let mut key = Vec::with_capacity(64);
+        let mut keys = Vec::new();
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             if !layout.clustered {
-                key.clear();
-                let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
-                self.insert_entry(transaction, index, &key, unique, row_key, wait).await?;
+                self.entry_keys(index, row, row_key, &mut keys)?;
+                for entry in &keys {
+                    self.insert_entry(transaction, index, entry, row_key, wait).await?;
+                }
             }
         }
         Ok(())
@@ -119,11 +130,11 @@ impl TableHandle {
         &self,
         transaction: &mut Transaction,
         index: usize,
-        key: &[u8],
-        (own_length, has_null): (usize, bool),
+        entry: &EntryKey,
         row_key: &[u8],
         wait: WaitPolicy,
     ) -> Result<(), Refusal> {
+        let EntryKey { ref key, own: own_length, has_null } = *entry;
         let layout = &self.layout().indexes[index];
         let unique =
             if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
@@ -218,29 +229,31 @@ impl TableHandle {
             let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
             updated.map_err(|error| table_error(table, error))?;
         }
-        let (mut old_entry, mut new_entry) = (Vec::new(), Vec::new());
+        let (mut old_entries, mut new_entries) = (Vec::new(), Vec::new());
         let mut changes_index = moved;
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             let touched = moved || layout.parts.iter().any(|part| old[part.column] != new[part.column]);
             if layout.clustered || !touched && !renewed {
                 continue;
             }
-            for entry in [&mut old_entry, &mut new_entry] {
-                entry.clear();
-                entry.reserve(64);
-            }
-            self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
-            let unique = self.layout().write_entry_key(index, new, new_key, &mut new_entry)?;
-            if old_entry != new_entry {
+            self.entry_keys(index, old, old_key, &mut old_entries)?;
+            self.entry_keys(index, new, new_key, &mut new_entries)?;
+            for entry in missing_from(&new_entries, &old_entries) {
                 changes_index = true;
-                let deleted = self.delete_entry(transaction, index, &old_entry, old_key, wait).await;
+                let deleted = self.delete_entry(transaction, index, &entry.key, old_key, wait).await;
                 deleted.map_err(|error| table_error(table, error))?;
-                self.insert_entry(transaction, index, &new_entry, unique, new_key, wait).await?;
-            } else if renewed {
+            }
+            for entry in missing_from(&old_entries, &new_entries) {
+                changes_index = true;
+                self.insert_entry(transaction, index, entry, new_key, wait).await?;
+            }
+            if renewed {
                 let mut value = Vec::new();
                 self.layout().write_entry_value(new_key, &mut value);
-                let updated = transaction.update(layout.tree, &new_entry, &value, wait).await;
-                updated.map_err(|error| table_error(table, error))?;
+                for entry in new_entries.iter().filter(|entry| has_key(&old_entries, &entry.key)) {
+                    let updated = transaction.update(layout.tree, &entry.key, &value, wait).await;
+                    updated.map_err(|error| table_error(table, error))?;
+                }
             }
         }
         self.tell_change(transaction, (old_key, Some(old)), (new_key, new));
@@ -290,12 +303,13 @@ impl TableHandle {
         // The snapshot may show other entries of the row than those that are deleted here.
         transaction.passes_snapshot(self.layout().tree, row_key);
         transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
-        let mut key = Vec::with_capacity(64);
+        let mut keys = Vec::new();
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             if !layout.clustered {
-                key.clear();
-                self.layout().write_entry_key(index, row, row_key, &mut key)?;
-                self.delete_entry(transaction, index, &key, row_key, wait).await.map_err(to_sql)?;
+                self.entry_keys(index, row, row_key, &mut keys)?;
+                for entry in &keys {
+                    self.delete_entry(transaction, index, &entry.key, row_key, wait).await.map_err(to_sql)?;
+                }
             }
         }
         self.tell_deletion(transaction, row_key, whole.as_deref());

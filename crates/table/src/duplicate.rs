@@ -1,6 +1,6 @@
 //! The text of error 1062.
 use crate::handle::TableHandle;
-use datum::{SqlError, Value, error_code};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code, json_shown};
 
 /// Longer values are cut in the message, as in MySQL.
 const VALUE_LENGTH_MAX: usize = 64;
@@ -15,8 +15,15 @@ impl TableHandle {
             if position > 0 {
                 text.push(b'-');
             }
-            let column_type = &table.columns[part.column].column_type;
+            let column = &table.columns[part.column];
+            let column_type = &column.column_type;
             match &row[part.column] {
+                // All of the array, as far as MySQL's memory of one element reaches.
+                Value::Json(array) if let Some(element) = &column.array_of => {
+                    let shown = json_shown(array);
+                    let end = shown.floor_char_boundary(element_bytes(element));
+                    text.extend_from_slice(&shown.as_bytes()[..end]);
+                }
                 Value::Null => text.extend_from_slice(b"NULL"),
                 Value::Bytes(bytes) => {
                     let end = match part.prefix_length {
@@ -31,5 +38,22 @@ impl TableHandle {
         let shown = String::from_utf8_lossy(&text);
         let cut: String = shown.chars().take(VALUE_LENGTH_MAX).collect();
         error_code::ER_DUP_ENTRY.with(&[&cut, &format!("{}.{}", table.name, index.name)])
+    }
+}
+
+/// The bytes of one element in MySQL's records.
+fn element_bytes(element: &ColumnType) -> usize {
+    let fraction = |fsp: u8| usize::from(fsp.div_ceil(2));
+    let digits = |count: u8| usize::from(count / 9 * 4 + (count % 9).div_ceil(2));
+    match element.kind {
+        TypeKind::Decimal { precision, scale } => digits(precision - scale) + digits(scale),
+        TypeKind::Date => 3,
+        TypeKind::Time { fsp } => 3 + fraction(fsp),
+        TypeKind::DateTime { fsp } => 5 + fraction(fsp),
+        TypeKind::VarChar | TypeKind::VarBinary => {
+            let width = element.collation.charset().bytes_per_character_max();
+            element.length as usize * width as usize
+        }
+        _ => 8,
     }
 }

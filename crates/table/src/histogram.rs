@@ -209,7 +209,14 @@ fn bucket_size(counts: &[u64], buckets: usize) -> u64 {
 
 fn column_part(number: usize, column: &ColumnType) -> KeyPart {
     let kind = StorageKind::of(column);
-    KeyPart { column: number, kind, nullable: column.nullable, descending: false, prefix_length: None }
+    KeyPart {
+        column: number,
+        kind,
+        nullable: column.nullable,
+        descending: false,
+        prefix_length: None,
+        array: false,
+    }
 }
 
 /// The part of a column, as its histogram has it.

@@ -27,6 +27,8 @@ pub struct KeyPart {
     pub descending: bool,
     /// Characters (bytes for binary strings) that are indexed.
     pub prefix_length: Option<u32>,
+    /// The column holds an array, whose elements are the values of the part.
+    pub array: bool,
 }
 
 /// The bytes of a key are not what its parts say: a damaged page or a bug.
@@ -35,7 +37,7 @@ pub struct DecodeError;
 
 impl KeyPart {
     pub fn is_decodable(&self) -> bool {
-        self.prefix_length.is_none() && self.kind.is_decodable_from_key()
+        !self.array && self.prefix_length.is_none() && self.kind.is_decodable_from_key()
     }
 
     /// Bytes of every value of this part, `None` when it varies.

@@ -20,6 +20,8 @@ pub struct IndexLayout {
     pub unique: bool,
     /// It orders the rows themselves.
     pub clustered: bool,
+    /// A row has an entry for each element of an array: several, or none.
+    pub multi_valued: bool,
     /// Leading parts that can be read back: those before the first that cannot.
     readable: usize,
 }
@@ -88,6 +90,7 @@ impl TableLayout {
                     tree: TreeId(index.tree),
                     unique: index.is_unique(),
                     clustered: table.clustered_by == Some(index.id),
+                    multi_valued: parts.iter().any(|part| part.array),
                     parts,
                 }
             })
@@ -332,13 +335,14 @@ fn parts_of(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
         .parts
         .iter()
         .map(|part| {
-            let column_type = &table.columns[part.column].column_type;
+            let column = &table.columns[part.column];
             KeyPart {
                 column: part.column,
-                kind: StorageKind::of(column_type),
-                nullable: column_type.nullable,
+                kind: StorageKind::of(column.key_type()),
+                nullable: column.key_type().nullable,
                 descending: part.descending,
                 prefix_length: part.prefix_length,
+                array: column.array_of.is_some(),
             }
         })
         .collect()

@@ -31,11 +31,13 @@ mod histogram;
 mod statistics;
 mod survey;
 
+mod entries;
 mod error;
 
 pub use auto_increment::AutoIncrement;
 pub use change::ChangeOutcome;
 pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
+pub use entries::EntryKey;
 pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;

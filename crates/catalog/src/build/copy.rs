@@ -9,7 +9,7 @@ use rowstore::Pause;
 use table::{ChangeStream, ChangedRow, ReadyTable, TableHandle, damaged, table_error};
 
 use super::catch_up::{CatchUp, Target};
-use super::sorted::{Entry, Rival, SortedTree};
+use super::sorted::{EntryMaker, Rival, SortedTree};
 use super::{BATCH_ROWS, BuildWork, SORT_BYTES};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
@@ -102,7 +102,7 @@ impl<'c> TableCopy<'c> {
         let tree = TreeId(before.definition().tree);
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let (mut batch, mut ordered) = (EntryBatch::default(), EntryBatch::default());
-        let mut entry = Entry::default();
+        let mut maker = EntryMaker::default();
         let (mut count, mut more) = (0, true);
         while more {
             batch.clear();
@@ -119,8 +119,9 @@ impl<'c> TableCopy<'c> {
                     ordered.push(&new_key, &record);
                 }
                 for (one, index) in sorted.iter_mut().zip(indexes) {
-                    entry.fill(&after, *index, &row, &new_key)?;
-                    one.push(&entry, &mut self.catch_up).await?;
+                    for entry in maker.entries_of(&after, *index, &row, &new_key)? {
+                        one.push(&entry, &mut self.catch_up).await?;
+                    }
                 }
             }
             if super::sorted::is_piece(&ordered) || !more {
@@ -199,10 +200,11 @@ impl NewRows<'_> {
     async fn remove_copy(&self, change: &mut SchemaChange, key: &[u8]) -> Result<(), SqlError> {
         let Some(row) = self.copied(change, key).await? else { return Ok(()) };
         let to_sql = |error| table_error(self.after.definition(), error);
-        let mut entry = Entry::default();
+        let mut maker = EntryMaker::default();
         for (index, tree) in self.indexes() {
-            entry.fill(&self.after, index, &row, key)?;
-            change.transaction().unload(tree, &entry.key).await.map_err(to_sql)?;
+            for entry in maker.entries_of(&self.after, index, &row, key)? {
+                change.transaction().unload(tree, &entry.key).await.map_err(to_sql)?;
+            }
         }
         change.transaction().unload(self.after.layout().tree, key).await.map_err(to_sql)?;
         Ok(())
@@ -225,11 +227,10 @@ impl Target for NewRows<'_> {
         let Some(found) = found else { return Ok(None) };
         let row = self.convert(row_key, &found)?;
         let to_sql = |error| table_error(self.after.definition(), error);
-        let mut entries = Vec::new();
+        let (mut maker, mut entries) = (EntryMaker::default(), Vec::new());
         for (index, tree) in self.indexes() {
-            let mut entry = Entry::default();
-            entry.fill(&self.after, index, &row, row_key)?;
-            entries.push((index, tree, entry));
+            let made = maker.entries_of(&self.after, index, &row, row_key)?;
+            entries.extend(made.map(|entry| (index, tree, entry)));
         }
         let mut record = Vec::new();
         self.after.layout().write_row(&row, &mut record);

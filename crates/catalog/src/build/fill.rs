@@ -12,7 +12,7 @@ use rowstore::{KeyOrder, Sorter};
 use table::{ReadyTable, damaged, table_error};
 
 use super::numbered::{Group, Numbered, Refusal, earliest};
-use super::sorted::{Entry, is_piece};
+use super::sorted::{EntryMaker, is_piece};
 use super::{SORT_BYTES, Turns};
 use crate::change::SchemaChange;
 
@@ -33,7 +33,7 @@ pub struct TableFill {
     unordered: Option<Sorter>,
     /// The secondary indexes with their entries.
     entries: Vec<(usize, Sorter)>,
-    entry: Entry,
+    maker: EntryMaker,
     row_key: Vec<u8>,
     record: Vec<u8>,
     numbered: Vec<u8>,
@@ -55,7 +55,7 @@ impl TableFill {
             last_key: Vec::new(),
             has_loaded: false,
             unordered: None,
-            entry: Entry::default(),
+            maker: EntryMaker::default(),
             row_key: Vec::new(),
             record: Vec::new(),
             numbered: Vec::new(),
@@ -77,10 +77,11 @@ impl TableFill {
         layout.write_row_key(row, self.count, &mut self.row_key)?;
         layout.write_row(row, &mut self.record);
         for (index, sorter) in &mut self.entries {
-            self.entry.fill(self.after.handle(), *index, row, &self.row_key)?;
-            Numbered::write(self.entry.unique, self.count, &self.entry.value, &mut self.numbered);
-            if sorter.push(&self.entry.key, &self.numbered) {
-                sorter.spill(&mut Turns).await?;
+            for entry in self.maker.entries_of(self.after.handle(), *index, row, &self.row_key)? {
+                Numbered::write(entry.unique, self.count, &entry.value, &mut self.numbered);
+                if sorter.push(&entry.key, &self.numbered) {
+                    sorter.spill(&mut Turns).await?;
+                }
             }
         }
         if self.count == 1 || self.row_key > self.last_key {

@@ -7,7 +7,7 @@ use rowstore::Pause;
 use table::{ChangeStream, ChangedRow, Projection, TableHandle, damaged, table_error};
 
 use super::catch_up::{CatchUp, Target};
-use super::sorted::{Entry, SortedTree};
+use super::sorted::{EntryMaker, SortedTree};
 use super::{BATCH_ROWS, BuildWork, SORT_BYTES};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
@@ -86,7 +86,7 @@ impl IndexBuild {
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let mut batch = EntryBatch::default();
         let mut row = indexes.empty_row();
-        let mut entry = Entry::default();
+        let mut maker = EntryMaker::default();
         let mut more = true;
         while more {
             batch.clear();
@@ -95,8 +95,9 @@ impl IndexBuild {
             for (key, value) in batch.iter() {
                 indexes.decode(key, value, &mut row)?;
                 for (one, index) in sorted.iter_mut().zip(&indexes.indexes) {
-                    entry.fill(&indexes.after, *index, &row, key)?;
-                    one.push(&entry, &mut self.catch_up).await?;
+                    for entry in maker.entries_of(&indexes.after, *index, &row, key)? {
+                        one.push(&entry, &mut self.catch_up).await?;
+                    }
                 }
             }
             self.catch_up.work.progress.add(batch.len() as u64);
@@ -140,11 +141,12 @@ impl Target for NewIndexes {
         if !record.read_old(&self.columns, &mut row)? {
             return Ok(());
         }
-        let mut entry = Entry::default();
+        let mut maker = EntryMaker::default();
         for index in &self.indexes {
-            entry.fill(&self.after, *index, &row, &record.row_key)?;
-            let unloaded = change.transaction().unload(self.tree(*index), &entry.key).await;
-            unloaded.map_err(|error| table_error(self.after.definition(), error))?;
+            for entry in maker.entries_of(&self.after, *index, &row, &record.row_key)? {
+                let unloaded = change.transaction().unload(self.tree(*index), &entry.key).await;
+                unloaded.map_err(|error| table_error(self.after.definition(), error))?;
+            }
         }
         Ok(())
     }
@@ -160,18 +162,19 @@ impl Target for NewIndexes {
         let Some(found) = found.map_err(|error| table_error(definition, error))? else { return Ok(None) };
         let mut row = self.empty_row();
         self.decode(row_key, &found, &mut row)?;
-        let mut entry = Entry::default();
+        let mut maker = EntryMaker::default();
         let mut rival = None;
         for index in &self.indexes {
-            entry.fill(&self.after, *index, &row, row_key)?;
-            let (key, value) = (&entry.key, &entry.value);
-            match change.transaction().load(self.tree(*index), key, value, entry.uniqueness()).await {
-                Ok(()) => {}
-                Err(EngineError::DuplicateKey { existing_key }) if existing_key == entry.key => {}
-                Err(EngineError::DuplicateKey { .. }) => {
-                    rival = Some(self.after.duplicate_error(*index, &row));
+            for entry in maker.entries_of(&self.after, *index, &row, row_key)? {
+                let (key, value) = (&entry.key, &entry.value);
+                match change.transaction().load(self.tree(*index), key, value, entry.uniqueness()).await {
+                    Ok(()) => {}
+                    Err(EngineError::DuplicateKey { existing_key }) if existing_key == entry.key => {}
+                    Err(EngineError::DuplicateKey { .. }) => {
+                        rival = Some(self.after.duplicate_error(*index, &row));
+                    }
+                    Err(error) => return Err(table_error(definition, error)),
                 }
-                Err(error) => return Err(table_error(definition, error)),
             }
         }
         Ok(rival)

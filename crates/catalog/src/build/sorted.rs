@@ -6,7 +6,7 @@ use engine::{EntryBatch, TreeId, Uniqueness};
 use env::TemporarySpace;
 use rowstore::{KeyOrder, Pause, Sorter};
 use std::sync::Arc;
-use table::{TableHandle, table_error};
+use table::{EntryKey, TableHandle, table_error};
 
 use super::catch_up::CatchUp;
 use crate::change::SchemaChange;
@@ -26,24 +26,34 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Makes the entry of a row.
-    pub fn fill(
+    pub fn uniqueness(&self) -> Uniqueness {
+        self.unique.map_or(Uniqueness::Key, Uniqueness::Prefix)
+    }
+}
+
+/// Makes the entries of rows.
+#[derive(Default)]
+pub struct EntryMaker {
+    keys: Vec<EntryKey>,
+}
+
+impl EntryMaker {
+    /// The entries of a row in a secondary index.
+    pub fn entries_of(
         &mut self,
         table: &TableHandle,
         index: usize,
         row: &[datum::Value],
         row_key: &[u8],
-    ) -> Result<(), SqlError> {
-        self.key.clear();
-        self.value.clear();
-        let (own, has_null) = table.layout().write_entry_key(index, row, row_key, &mut self.key)?;
-        table.layout().write_entry_value(row_key, &mut self.value);
-        self.unique = (table.layout().indexes[index].unique && !has_null).then_some(own);
-        Ok(())
-    }
-
-    pub fn uniqueness(&self) -> Uniqueness {
-        self.unique.map_or(Uniqueness::Key, Uniqueness::Prefix)
+    ) -> Result<impl Iterator<Item = Entry>, SqlError> {
+        table.entry_keys(index, row, row_key, &mut self.keys)?;
+        let mut value = Vec::new();
+        table.layout().write_entry_value(row_key, &mut value);
+        let is_unique = table.layout().indexes[index].unique;
+        Ok(self.keys.drain(..).map(move |EntryKey { key, own, has_null }| {
+            let unique = (is_unique && !has_null).then_some(own);
+            Entry { key, value: value.clone(), unique }
+        }))
     }
 }
 

@@ -8,6 +8,7 @@
 mod convert;
 mod order;
 mod read;
+mod typed;
 mod write;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use convert::{json_of, json_of_text};
 pub(crate) use order::compare_json;
 pub use order::{compare_documents, json_key};
 pub use read::{InvalidJson, normalize_json, opaque_of, parse_json, read_json};
+pub use typed::{typed_elements, typed_value};
 pub use write::{json_shown, json_shown_text, json_text};
 
 use crate::decimal::Decimal;

@@ -22,11 +22,21 @@ impl Assigner<'_> {
         context: &EvalContext,
     ) -> Result<(), SqlError> {
         for generated in &rules.generated {
-            let value = generated.expr.eval(row, context)?;
+            let value = generated.expr.eval(row, context).map_err(|error| at_row(error, number))?;
             row[generated.column] =
                 self.convert(generated.column, &value, &generated.expr.ty.column, number, context)?;
         }
         Ok(())
+    }
+}
+
+/// What an index part cannot take tells the row, which the expression does not know.
+fn at_row(error: SqlError, number: u64) -> SqlError {
+    let tells_row = error.is(&error_code::ER_WARN_DATA_TRUNCATED_FUNCTIONAL_INDEX)
+        || error.is(&error_code::ER_WARN_DATA_OUT_OF_RANGE_FUNCTIONAL_INDEX);
+    match error.message.strip_suffix('1').filter(|_| tells_row) {
+        Some(head) => SqlError { message: format!("{head}{number}"), ..error },
+        None => error,
     }
 }
 

@@ -43,7 +43,7 @@ impl Opened {
             match (merge.kind, number) {
                 (_, 0) => all = keys,
                 (MergeKind::Intersection, _) => all.retain(|key| keys.binary_search(key).is_ok()),
-                (MergeKind::Union | MergeKind::SortUnion, _) => all.extend(keys),
+                (MergeKind::Union | MergeKind::SortUnion | MergeKind::Elements, _) => all.extend(keys),
             }
         }
         all.sort_unstable();

@@ -652,9 +652,9 @@ impl Opened {
         let mut row = vec![Value::Null; table.columns.len()];
         let read = layout.read_row(table, &layout.project_rows(&all), row_key, &record, &mut row);
         read.map_err(|_| damaged(&table.name))?;
-        let mut expected = Vec::with_capacity(key.len());
-        layout.write_entry_key(index, &row, row_key, &mut expected)?;
-        Ok(expected == key)
+        let mut entries = Vec::new();
+        self.handle.entry_keys(index, &row, row_key, &mut entries)?;
+        Ok(entries.iter().any(|entry| entry.key == key))
     }
 }
 

@@ -8,6 +8,8 @@ use crate::function::Function;
 
 mod aes;
 mod arguments;
+mod array_cast;
+pub use array_cast::{array_cast, array_keys};
 mod choice;
 mod compression;
 mod encoding;

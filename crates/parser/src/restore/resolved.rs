@@ -268,6 +268,10 @@ impl Restorer<'_, '_, '_> {
 
     fn resolved_cast(&mut self, operand: &Expr<'_>, target: &CastType<'_>) -> Result {
         self.enclosed("cast(", operand, " as ")?;
+        if target.array {
+            self.array_type(target)?;
+            return self.text(" array)");
+        }
         let connection = self.options.string_charset.unwrap_or("utf8mb4");
         let charset = match target.target {
             CastTarget::Char => Some(target.charset.map_or(connection, |charset| charset.name)),
@@ -283,9 +287,6 @@ impl Restorer<'_, '_, '_> {
                 }
                 self.text(" charset ")?;
                 self.word(charset)?;
-                if target.array {
-                    self.text(" array")?;
-                }
             }
             (None, CastTarget::Decimal) => {
                 let (length, decimals) = (target.length.unwrap_or(10), target.decimals.unwrap_or(0));
@@ -295,6 +296,15 @@ impl Restorer<'_, '_, '_> {
             (None, _) => self.cast_type(target)?,
         }
         self.text(")")
+    }
+
+    /// The elements of an array: without a character set, and DECIMAL with a space.
+    fn array_type(&mut self, target: &CastType<'_>) -> Result {
+        let length = target.length.unwrap_or(10);
+        match target.target {
+            CastTarget::Decimal => write!(self.out, "decimal({length}, {})", target.decimals.unwrap_or(0)),
+            _ => self.cast_type(&CastType { array: false, ..*target }),
+        }
     }
 
     fn moved(&mut self, date: &Expr<'_>, sign: &str, amount: &Expr<'_>, unit: IntervalUnit) -> Result {

@@ -278,7 +278,9 @@ impl Walk {
         let key = key_text(access);
         let is_range = matches!(&access.path, AccessPath::Ranges { .. }) && access_type(access) == "range";
         let merge = match &access.path {
-            AccessPath::Merge(merge) => format!("Using {}", merge_text(access, merge)),
+            AccessPath::Merge(merge) if merge.kind != MergeKind::Elements => {
+                format!("Using {}", merge_text(access, merge))
+            }
             _ => String::new(),
         };
         let is_merge = !merge.is_empty();
@@ -411,6 +413,7 @@ pub fn access_type(access: &TableAccess) -> &'static str {
             if single { "ref" } else { "range" }
         }
         AccessPath::Groups { .. } | AccessPath::Skip { .. } | AccessPath::Keys { .. } => "range",
+        AccessPath::Merge(merge) if merge.kind == MergeKind::Elements => "range",
         AccessPath::Merge(_) => "index_merge",
         AccessPath::Nothing => "NULL",
     }
@@ -448,7 +451,7 @@ fn merged_names(access: &TableAccess, merge: &IndexMerge) -> String {
 pub fn merge_text(access: &TableAccess, merge: &IndexMerge) -> String {
     let word = match merge.kind {
         MergeKind::Union => "union",
-        MergeKind::SortUnion => "sort_union",
+        MergeKind::SortUnion | MergeKind::Elements => "sort_union",
         MergeKind::Intersection => "intersect",
     };
     format!("{word}({})", merged_names(access, merge))
@@ -475,9 +478,8 @@ fn key_length_text(access: &TableAccess) -> String {
 /// The bytes of an index's first parts.
 fn length_of(access: &TableAccess, index: usize, used: usize) -> String {
     let parts = access.table.indexes[index].parts.iter().take(used);
-    let length: u32 = parts
-        .map(|part| key_length(&access.table.columns[part.column].column_type, part.prefix_length))
-        .sum();
+    let length: u32 =
+        parts.map(|part| key_length(access.table.columns[part.column].key_type(), part.prefix_length)).sum();
     length.to_string()
 }
 

@@ -1,6 +1,6 @@
 //! EXPLAIN FORMAT=TREE: an indented line for each node, in MySQL's wording where it has one.
 use super::rows::{access_type, merge_text};
-use crate::access::{AccessPath, TableAccess};
+use crate::access::{AccessPath, MergeKind, TableAccess};
 use crate::join::JoinKind;
 use crate::node::{Node, NodeKind, SortKey};
 use crate::statement::{Plan, PlanKind};
@@ -176,8 +176,11 @@ pub(super) fn kind_text(kind: JoinKind) -> &'static str {
 }
 
 pub(super) fn table_text(access: &TableAccess) -> String {
-    let index =
-        access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
+    let index = match &access.path {
+        AccessPath::Merge(merge) => merge.parts.first().map(|part| part.index),
+        path => path.index(),
+    };
+    let index = index.map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
     let backward = if access.backward { " (reverse)" } else { "" };
     let covering = if access.covering { "Covering index" } else { "Index" };
     let filter = match (access.entry_filter.is_empty(), access.filter.is_empty()) {
@@ -193,7 +196,7 @@ pub(super) fn table_text(access: &TableAccess) -> String {
         AccessPath::Skip { .. } => {
             return format!("{covering} skip scan on {} using {index}{filter}", access.alias);
         }
-        AccessPath::Merge(merge) => {
+        AccessPath::Merge(merge) if merge.kind != MergeKind::Elements => {
             return format!("Index merge on {} using {}{filter}", access.alias, merge_text(access, merge));
         }
         _ => {}

@@ -10,7 +10,9 @@ const FSP_MAX: u64 = 6;
 
 pub fn cast_type(cast: &CastType<'_>, connection: CollationId) -> Result<ColumnType, SqlError> {
     if cast.array {
-        return Err(not_supported("CAST .. AS .. ARRAY"));
+        let what = "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in \
+                    general expressions";
+        return Err(not_supported(what));
     }
     let fsp = || -> Result<u8, SqlError> {
         let digits = cast.length.unwrap_or(0);
@@ -73,4 +75,11 @@ fn text(length: Option<u64>, collation: CollationId) -> Result<ColumnType, SqlEr
         CollationId::BINARY => ColumnType::varbinary(length),
         _ => ColumnType::varchar(length, collation),
     })
+}
+
+/// The type of the elements of `CAST(.. AS type ARRAY)`: texts are compared as their bytes are.
+pub fn array_element_type(cast: &CastType<'_>) -> Result<ColumnType, SqlError> {
+    let element = CastType { array: false, ..*cast };
+    let element = cast_type(&element, CollationId::UTF8MB4_0900_BIN)?;
+    Ok(ColumnType { nullable: true, ..element })
 }

@@ -45,7 +45,8 @@ impl Session {
             row_expression_type: Box::new(|text, table| {
                 let context = self.planner_context(Literals::Inline, &[]);
                 let expr = planner::bind_row_expression(text, table, self, &context)?;
-                Ok(expr.ty.column)
+                let array_of = expression::array_cast(&expr).map(|(_, element)| element.clone());
+                Ok((expr.ty.column, array_of))
             }),
             session: self,
         }

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn part(kind: StorageKind, nullable: bool, descending: bool) -> KeyPart {
-    KeyPart { column: 0, kind, nullable, descending, prefix_length: None }
+    KeyPart { column: 0, kind, nullable, descending, prefix_length: None, array: false }
 }
 
 fn key(part: &KeyPart, value: &Value) -> Vec<u8> {
