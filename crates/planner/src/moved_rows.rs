@@ -33,9 +33,13 @@ pub(crate) fn reads_assigned(node: &Node, table: &TableDef, is_assigned: &dyn Fn
     };
     match &node.kind {
         NodeKind::Table(access) => match &access.path {
-            AccessPath::Nothing | AccessPath::Point { .. } => false,
+            AccessPath::Nothing => false,
+            // One row by its own key; of another index the entry that comes in its place is behind it.
+            AccessPath::Point { index, .. } if table.clustered_by == Some(table.indexes[*index].id) => false,
             AccessPath::FullScan => clustered(),
-            AccessPath::IndexScan { index } | AccessPath::Ranges { index, .. } => {
+            AccessPath::IndexScan { index }
+            | AccessPath::Ranges { index, .. }
+            | AccessPath::Point { index, .. } => {
                 clustered() || table.indexes[*index].parts.iter().any(|part| assigned(part.column))
             }
             AccessPath::Groups { .. }
