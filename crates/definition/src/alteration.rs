@@ -170,16 +170,25 @@ pub fn copied_keys(alteration: &Alteration) -> CopiedKeys {
 
 /// Whether the copy makes values that were not there: of stored generated columns, of default expressions.
 pub fn computes_values(after: &TableDef, before: &TableDef, sources: &[ColumnSource]) -> bool {
-    let mut columns = after.columns.iter().zip(sources);
     newly_enforced(before, after).next().is_some()
-        || columns.any(|(column, source)| match (&column.generated, source) {
-            (Some(generated), ColumnSource::New) => generated.stored || column.hidden,
-            (Some(generated), ColumnSource::Old(old)) => {
-                generated.stored && before.columns[*old].generated.as_ref() != Some(generated)
-            }
-            (None, ColumnSource::New) => matches!(column.default, ColumnDefault::Expression { .. }),
-            (None, ColumnSource::Old(old)) => before.columns[*old].generated.is_some(),
-        })
+        || computed_columns(after, before, sources).next().is_some()
+}
+
+/// The columns whose values the copy makes; hidden ones are keys of expressions.
+pub fn computed_columns<'a>(
+    after: &'a TableDef,
+    before: &'a TableDef,
+    sources: &'a [ColumnSource],
+) -> impl Iterator<Item = &'a ColumnDef> {
+    let is_computed = |(column, source): &(&ColumnDef, &ColumnSource)| match (&column.generated, source) {
+        (Some(generated), ColumnSource::New) => generated.stored || column.hidden,
+        (Some(generated), ColumnSource::Old(old)) => {
+            generated.stored && before.columns[*old].generated.as_ref() != Some(generated)
+        }
+        (None, ColumnSource::New) => matches!(column.default, ColumnDefault::Expression { .. }),
+        (None, ColumnSource::Old(old)) => before.columns[*old].generated.is_some(),
+    };
+    after.columns.iter().zip(sources).filter(is_computed).map(|(column, _)| column)
 }
 
 /// A kept index whose parts are no longer the same columns.

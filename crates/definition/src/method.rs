@@ -3,11 +3,10 @@
 //!
 //! Invariant: a change that is let through holds no stronger lock, and does no more, than its statement allows. The reasons are
 //! MySQL's.
-use catalog::CopiedKeys;
 use datum::{ErrorCode, SqlError, error_code};
 use parser::ast::{AlgorithmOption, LockOption, SchemaChangeOption};
 
-use super::alteration::{Alteration, computes_values, copied_keys, is_same_value, newly_enforced};
+use super::alteration::{Alteration, computed_columns, is_same_value, newly_enforced};
 use super::draft::ColumnSource;
 
 /// What is done, from the least to the most.
@@ -40,8 +39,7 @@ const TYPE_CHANGE: &str = "Cannot change column type INPLACE";
 const TYPE_CHANGE_INSTANT: &str = "Need to rebuild the table to change column type";
 const DROPPED_KEY: &str = "Dropping a primary key is not allowed without also adding a new primary key";
 const COUNTER_ADDED: &str = "Adding an auto-increment column requires a lock";
-/// Ours: MySQL does it beside writers.
-const KEY_CHANGE: &str = "Changing the key of the rows requires a lock";
+const EXPRESSION_KEY: &str = "ADD COLUMN col...VIRTUAL, ADD INDEX(col)";
 const COPY_LOCKS: &str = "COPY algorithm requires a lock";
 
 const ER_WRONG_INSTANT_LOCK: ErrorCode =
@@ -51,6 +49,7 @@ const ER_WRONG_INSTANT_LOCK: ErrorCode =
 enum CopyCause {
     TypeChange,
     DroppedKey,
+    Checked,
     Computed,
 }
 
@@ -68,9 +67,11 @@ fn copy_cause(alteration: &Alteration) -> Option<CopyCause> {
     if before.primary_key().is_some() && after.primary_key().is_none() {
         return Some(CopyCause::DroppedKey);
     }
-    let computes = newly_enforced(before, after).next().is_some()
-        || alteration.rebuild && computes_values(after, before, sources);
-    computes.then_some(CopyCause::Computed)
+    if newly_enforced(before, after).next().is_some() {
+        return Some(CopyCause::Checked);
+    }
+    let mut computed = computed_columns(after, before, sources);
+    (alteration.rebuild && computed.any(|column| !column.hidden)).then_some(CopyCause::Computed)
 }
 
 fn refuse(what: &str, reason: Option<&str>, other: &str) -> SqlError {
@@ -100,9 +101,11 @@ pub fn choose_means(
 ) -> Result<Means, SqlError> {
     check_options(options)?;
     let cause = copy_cause(alteration);
+    let adds_key = cause.is_none() && adds_expression_key(alteration);
     let (inplace_reason, instant_reason) = match &cause {
         Some(CopyCause::TypeChange) => (Some(TYPE_CHANGE), Some(TYPE_CHANGE_INSTANT)),
         Some(CopyCause::DroppedKey) => (Some(DROPPED_KEY), Some(DROPPED_KEY)),
+        _ if adds_key => (None, Some(EXPRESSION_KEY)),
         _ => (None, None),
     };
     let method = match (&cause, alteration.rebuild || builds) {
@@ -113,7 +116,7 @@ pub fn choose_means(
     match options.algorithm {
         Some(AlgorithmOption::Instant) if method > Method::Instant => {
             let other = match (&cause, alteration.rebuild) {
-                (Some(CopyCause::Computed), false) => "ALGORITHM=COPY",
+                (Some(CopyCause::Checked), false) => "ALGORITHM=COPY",
                 _ => "ALGORITHM=COPY/INPLACE",
             };
             return Err(refuse("ALGORITHM=INSTANT", instant_reason, other));
@@ -125,20 +128,21 @@ pub fn choose_means(
     }
     let copies = method == Method::Copy || options.algorithm == Some(AlgorithmOption::Copy);
     let adds_counter = alteration.rebuild && adds_counter(alteration);
-    // Rows that change are found in the copy by their keys.
-    let moves = alteration.rebuild && copied_keys(alteration) != CopiedKeys::Same;
-    let least = match copies || adds_counter || moves {
-        true => Concurrency::Readers,
-        false => Concurrency::ReadersAndWriters,
-    };
-    if options.lock == Some(LockOption::None) && least > Concurrency::ReadersAndWriters {
-        let reason = match copies {
-            true => inplace_reason,
-            false if adds_counter => Some(COUNTER_ADDED),
-            false => Some(KEY_CHANGE),
+    if options.lock == Some(LockOption::None) && (copies || adds_counter || adds_key) {
+        let reason = match cause {
+            Some(CopyCause::Checked) => Some(COPY_LOCKS),
+            _ if copies => inplace_reason,
+            _ if adds_counter => Some(COUNTER_ADDED),
+            _ => Some(EXPRESSION_KEY),
         };
         return Err(refuse("LOCK=NONE", reason, "LOCK=SHARED"));
     }
+    // A copy lets writers go on unless it is told not to. Numbers are given in the order of the rows, on all servers alike.
+    let only_checks = matches!(cause, Some(CopyCause::Checked)) && !alteration.rebuild;
+    let least = match adds_counter || only_checks {
+        true => Concurrency::Readers,
+        false => Concurrency::ReadersAndWriters,
+    };
     let concurrency = match options.lock {
         Some(LockOption::Exclusive) => Concurrency::Nobody,
         Some(LockOption::Shared) => Concurrency::Readers,
@@ -150,4 +154,10 @@ pub fn choose_means(
 fn adds_counter(alteration: &Alteration) -> bool {
     let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
     columns.any(|(column, source)| column.auto_increment && *source == ColumnSource::New)
+}
+
+/// Whether an index gets an expression that is computed for each row.
+fn adds_expression_key(alteration: &Alteration) -> bool {
+    let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
+    columns.any(|(column, source)| column.hidden && *source == ColumnSource::New)
 }

@@ -45,7 +45,7 @@ fn texts(number: u64) -> Vec<String> {
     let (id, other) = (number * 7919 % 1500, number * 104_729 % 1500);
     let own = 1_000_000 + number;
     match number % 7 {
-        0 => vec![format!("update t set a = a + 100000, b = concat(b, '!') where id = {id}")],
+        0 => vec![format!("update t set a = a + 100000, b = left(concat(b, '!'), 40) where id = {id}")],
         1 => vec![format!("delete from t where id = {id}")],
         2 => vec![format!("insert into t (id, a, b, c) values ({own}, {own}, 'new', 1)")],
         3 => vec![
@@ -153,7 +153,7 @@ fn tables_are_copied_beside_writers() {
         let sums =
             |table| format!("select count(*), sum(a), sum(c), sum(length(b)), sum(crc32(l)) from {table}");
         assert_eq!(client.query(&sums("t")).await, client.query(&sums("k")).await);
-        // Readers go on where rows are made anew, and the others wait.
+        // Readers go on where writers have to wait.
         let stop = Rc::new(Cell::new(false));
         let (mut reader, until) = (self::client(&server).await, stop.clone());
         let reading = tokio::task::spawn_local(async move {
@@ -167,11 +167,142 @@ fn tables_are_copied_beside_writers() {
         });
         assert!(client.query("alter table t modify a bigint, lock=shared").await.starts_with("ok"));
         assert!(
-            client.query("alter table t drop primary key, add primary key (a, id)").await.starts_with("ok")
+            client
+                .query("alter table t drop primary key, add primary key (a, id), lock=shared")
+                .await
+                .starts_with("ok")
         );
         stop.set(true);
         assert!(reading.await.expect("it ends") > 1);
         assert_eq!(client.query("check table t").await, SOUND);
+        server.engine().verify().await.expect("no page is lost");
+    });
+}
+
+/// The same change in both tables, or in none.
+async fn change_both(client: &mut Client, texts: &[String]) -> bool {
+    let mut both = vec!["begin".to_owned()];
+    for text in texts.iter().filter(|text| !["begin", "commit", "rollback"].contains(&text.as_str())) {
+        both.push(text.clone());
+        if text.contains(" t ") {
+            both.push(text.replacen(" t ", " s ", 1).replace("from t ", "from s "));
+        }
+    }
+    both.push(
+        if texts.last().is_some_and(|last| last == "rollback") { "rollback" } else { "commit" }.to_owned(),
+    );
+    for text in both {
+        let answer = client.query(&text).await;
+        if answer.starts_with("ERROR") {
+            // Two of them that wait for each other; the loser has changed nothing.
+            assert!(answer.starts_with("ERROR 1213"), "{text}: {answer}");
+            return false;
+        }
+    }
+    true
+}
+
+/// Makes the change while three others write to the table and to one that stays as it is; then both hold the same.
+async fn beside_twin(server: &Arc<Instance>, client: &mut Client, change: &str, round: u64) -> u64 {
+    let stop = Rc::new(Cell::new(false));
+    let mut writers = Vec::new();
+    for number in 0..3 {
+        let (mut own, stop) = (self::client(server).await, stop.clone());
+        writers.push(tokio::task::spawn_local(async move {
+            let (mut done, mut next) = (0, round * 100_000 + number);
+            while !stop.get() {
+                done += u64::from(change_both(&mut own, &texts(next)).await);
+                next += 10;
+                tokio::task::yield_now().await;
+            }
+            done
+        }));
+    }
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let answer = client.query(change).await;
+    stop.set(true);
+    let mut written = 0;
+    for writer in writers {
+        written += writer.await.expect("it ends");
+    }
+    assert!(answer.starts_with("ok"), "{change}: {answer}");
+    assert_eq!(client.query("check table t").await, SOUND, "{change}");
+    let columns = "count(*), sum(id), sum(a), sum(crc32(convert(b using utf8mb4))), sum(c), sum(length(l))";
+    let (changed, twin) = (
+        client.query(&format!("select {columns} from t")).await,
+        client.query(&format!("select {columns} from s")).await,
+    );
+    assert_eq!(changed, twin, "{change}");
+    written
+}
+
+#[test]
+fn rows_are_made_anew_beside_writers() {
+    run(async |server| {
+        let mut client = table(&server, 512).await;
+        assert!(client.query("create table s as select * from t").await.starts_with("ok"));
+        assert!(client.query("alter table s add primary key (id)").await.starts_with("ok"));
+        let mut written = 0;
+        let changes = [
+            "alter table t modify a bigint",
+            "alter table t convert to character set latin1",
+            "alter table t change c c varchar(20), add index (c, b(3))",
+            "alter table t drop primary key, add primary key (a, id), add unique (id), lock=none",
+            "alter table t modify a varchar(30) not null, modify c int",
+            "alter table t drop primary key, drop index id, add index (id)",
+            "alter table t modify b varchar(60), add unique u (id, b), add primary key (id), algorithm=inplace",
+            "alter table t drop primary key, drop index u, add index (id), algorithm=copy",
+            "alter table t add primary key (id desc), modify a int, add check (c >= 0)",
+            "alter table t add index ((a + c)), add d int as (a + 1) stored",
+        ];
+        for (round, change) in changes.into_iter().enumerate() {
+            written += beside_twin(&server, &mut client, change, round as u64 + 1).await;
+        }
+        assert!(written > 100, "{written} statements beside");
+        server.engine().verify().await.expect("no page is lost");
+    });
+}
+
+#[test]
+fn a_row_that_cannot_be_made_anew_ends_the_change() {
+    run(async |server| {
+        let mut client = table(&server, 256).await;
+        let before = client.query("show create table t").await;
+        let cases = [
+            ("alter table t modify a smallint", "(9000000, 100000, 'x', 0, null)", "ERROR 1264 (22003)"),
+            ("alter table t modify b int", "(9000000, 1, 'row x', 0, null)", "ERROR 1366 (HY000)"),
+            (
+                "alter table t drop primary key, add primary key (a)",
+                "(9000000, 7, 'x', 0, null)",
+                "ERROR 1062",
+            ),
+            (
+                "alter table t modify a int not null, force",
+                "(9000000, null, 'x', 0, null)",
+                "ERROR 1138 (22004)",
+            ),
+        ];
+        client.query("create table t_2 like t").await;
+        client.query("insert into t_2 select id, a, id, c, l from t").await;
+        client.query("drop table t").await;
+        client.query("rename table t_2 to t").await;
+        for (change, row, error) in cases {
+            // Keeps the change from its end.
+            let mut reader = self::client(&server).await;
+            reader.query("begin").await;
+            reader.query("select count(*) from t").await;
+            let mut own = self::client(&server).await;
+            let changing = tokio::task::spawn_local(async move { own.query(change).await });
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            assert!(!changing.is_finished());
+            assert!(client.query(&format!("insert into t values {row}")).await.starts_with("ok"), "{change}");
+            reader.query("commit").await;
+            let answer = changing.await.expect("it ends");
+            assert!(answer.starts_with(error), "{change}: {answer}");
+            assert_eq!(client.query("show create table t").await, before);
+            assert_eq!(client.query("delete from t where id = 9000000").await, "ok 1 rows\n");
+            assert_eq!(client.query("check table t").await, SOUND);
+        }
         server.engine().verify().await.expect("no page is lost");
     });
 }

@@ -1,6 +1,7 @@
 //! A copy of a table into new trees: the rows of one snapshot, then what has changed since (`catch_up`).
 //!
-//! Invariant: with writers beside, a row has the same key in the copy, so whatever is there under the key is the row as it was.
+//! Invariant: with writers beside, either a row has the same key in the copy, or a tree that lives as long as the copying says which
+//! key it has there. So the copy is found by the key of the row, whatever its values were and became.
 use std::sync::Arc;
 
 use datum::{SqlError, Value};
@@ -39,23 +40,27 @@ struct NewRows<'c> {
     keys: CopiedKeys,
     converter: &'c mut dyn RowConverter,
     next_row_id: u64,
+    /// The keys in the copy by those in the table, where they differ and writers may come.
+    key_map: Option<TreeId>,
 }
 
 impl<'c> TableCopy<'c> {
-    /// Begins while nobody writes to the table. With `online`, writers may come once this is done; keys must be the same
-    /// then.
+    /// Begins while nobody writes to the table. With `online`, writers may come once this is done.
     pub async fn begin(
-        change: &SchemaChange,
+        change: &mut SchemaChange,
         (before, after): (&Arc<TableHandle>, &ReadyTable),
         (keys, converter): (CopiedKeys, &'c mut dyn RowConverter),
         online: bool,
         work: BuildWork,
     ) -> Result<TableCopy<'c>, SqlError> {
-        assert!(!online || keys == CopiedKeys::Same, "rows that change are found by their keys");
+        let key_map = match online && keys != CopiedKeys::Same {
+            true => Some(TreeId(change.create_tree(&before.definition().name).await?)),
+            false => None,
+        };
         let stream = online.then(|| ChangeStream::new(Vec::new(), true));
         let (catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
         let (before, after) = (before.clone(), after.clone());
-        let rows = NewRows { before, after, keys, converter, next_row_id: 1 };
+        let rows = NewRows { before, after, keys, converter, next_row_id: 1, key_map };
         Ok(TableCopy { rows, reader: Some(reader), catch_up })
     }
 
@@ -102,7 +107,7 @@ impl<'c> TableCopy<'c> {
         let tree = TreeId(before.definition().tree);
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let (mut batch, mut ordered) = (EntryBatch::default(), EntryBatch::default());
-        let mut maker = EntryMaker::default();
+        let (mut mapped, mut maker) = (EntryBatch::default(), EntryMaker::default());
         let (mut count, mut more) = (0, true);
         while more {
             batch.clear();
@@ -118,16 +123,18 @@ impl<'c> TableCopy<'c> {
                 } else {
                     ordered.push(&new_key, &record);
                 }
+                if self.rows.key_map.is_some() {
+                    mapped.push(key, &new_key);
+                }
                 for (one, index) in sorted.iter_mut().zip(indexes) {
                     for entry in maker.entries_of(&after, *index, &row, &new_key)? {
                         one.push(&entry, &mut self.catch_up).await?;
                     }
                 }
             }
-            if super::sorted::is_piece(&ordered) || !more {
-                let loaded = change.transaction().load_in_order(after.layout().tree, &ordered).await;
-                loaded.map_err(|error| table_error(after.definition(), error))?;
-                ordered.clear();
+            load_piece(change, &after, after.layout().tree, (&mut ordered, more)).await?;
+            if let Some(key_map) = self.rows.key_map {
+                load_piece(change, &after, key_map, (&mut mapped, more)).await?;
             }
             count += batch.len() as u64;
             self.catch_up.work.progress.add(batch.len() as u64);
@@ -143,8 +150,28 @@ impl<'c> TableCopy<'c> {
 
     /// Takes up the rest while nobody writes.
     pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
-        self.catch_up.finish(&mut self.rows, change).await
+        self.catch_up.finish(&mut self.rows, change).await?;
+        match self.rows.key_map {
+            Some(key_map) => change.drop_tree(&self.rows.after.definition().name, key_map.0).await,
+            None => Ok(()),
+        }
     }
+}
+
+/// Writes records that come in the order of their keys, if they are many or the last.
+async fn load_piece(
+    change: &mut SchemaChange,
+    table: &TableHandle,
+    tree: TreeId,
+    (records, more): (&mut EntryBatch, bool),
+) -> Result<(), SqlError> {
+    if more && !super::sorted::is_piece(records) || records.is_empty() {
+        return Ok(());
+    }
+    let loaded = change.transaction().load_in_order(tree, records).await;
+    loaded.map_err(|error| table_error(table.definition(), error))?;
+    records.clear();
+    Ok(())
 }
 
 impl NewRows<'_> {
@@ -172,11 +199,26 @@ impl NewRows<'_> {
         decode_all(self.after.handle(), key, value)
     }
 
-    /// The copy of the row under this key.
+    fn sql_error(&self, error: EngineError) -> SqlError {
+        table_error(self.after.definition(), error)
+    }
+
+    /// The copied row under this key of the copy.
     async fn copied(&self, change: &mut SchemaChange, key: &[u8]) -> Result<Option<Vec<Value>>, SqlError> {
         let found = change.transaction().get(self.after.layout().tree, key, ReadMode::Snapshot).await;
-        let found = found.map_err(|error| table_error(self.after.definition(), error))?;
+        let found = found.map_err(|error| self.sql_error(error))?;
         found.map(|value| self.decode_new(key, &value)).transpose()
+    }
+
+    /// The key that the copy of a row has, if there is one.
+    async fn key_in_copy(
+        &self,
+        change: &mut SchemaChange,
+        row_key: &[u8],
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let Some(key_map) = self.key_map else { return Ok(Some(row_key.to_vec())) };
+        let found = change.transaction().get(key_map, row_key, ReadMode::Snapshot).await;
+        found.map_err(|error| self.sql_error(error))
     }
 
     /// Error 1062 for an entry that was refused.
@@ -191,23 +233,47 @@ impl NewRows<'_> {
         Ok(self.after.duplicate_error(index, &row))
     }
 
+    /// The position of the index whose entries are the rows.
+    fn clustering(&self) -> usize {
+        self.after.layout().indexes.iter().position(|index| index.clustered).unwrap_or_default()
+    }
+
     /// The secondary indexes: positions and trees.
     fn indexes(&self) -> Vec<(usize, TreeId)> {
         let indexes = self.after.layout().indexes.iter().enumerate();
         indexes.filter(|(_, layout)| !layout.clustered).map(|(index, layout)| (index, layout.tree)).collect()
     }
 
-    async fn remove_copy(&self, change: &mut SchemaChange, key: &[u8]) -> Result<(), SqlError> {
-        let Some(row) = self.copied(change, key).await? else { return Ok(()) };
-        let to_sql = |error| table_error(self.after.definition(), error);
+    /// Takes the copy of a row away, if there is one.
+    async fn remove_copy(&self, change: &mut SchemaChange, row_key: &[u8]) -> Result<(), SqlError> {
+        let Some(key) = self.key_in_copy(change, row_key).await? else { return Ok(()) };
+        let Some(row) = self.copied(change, &key).await? else { return Ok(()) };
         let mut maker = EntryMaker::default();
+        let mut records = vec![(self.after.layout().tree, key.clone())];
+        records.extend(self.key_map.map(|key_map| (key_map, row_key.to_vec())));
         for (index, tree) in self.indexes() {
-            for entry in maker.entries_of(&self.after, index, &row, key)? {
-                change.transaction().unload(tree, &entry.key).await.map_err(to_sql)?;
-            }
+            records.extend(maker.entries_of(&self.after, index, &row, &key)?.map(|entry| (tree, entry.key)));
         }
-        change.transaction().unload(self.after.layout().tree, key).await.map_err(to_sql)?;
+        for (tree, key) in records {
+            let unloaded = change.transaction().unload(tree, &key).await;
+            unloaded.map_err(|error| self.sql_error(error))?;
+        }
         Ok(())
+    }
+
+    /// Writes a record; false where another one is in its way.
+    async fn load(
+        &self,
+        change: &mut SchemaChange,
+        tree: TreeId,
+        (key, value): (&[u8], &[u8]),
+        uniqueness: Uniqueness,
+    ) -> Result<bool, SqlError> {
+        match change.transaction().load(tree, key, value, uniqueness).await {
+            Ok(()) => Ok(true),
+            Err(EngineError::DuplicateKey { .. }) => Ok(false),
+            Err(error) => Err(self.sql_error(error)),
+        }
     }
 }
 
@@ -226,26 +292,27 @@ impl Target for NewRows<'_> {
         let found = found.map_err(|error| table_error(self.before.definition(), error))?;
         let Some(found) = found else { return Ok(None) };
         let row = self.convert(row_key, &found)?;
-        let to_sql = |error| table_error(self.after.definition(), error);
-        let (mut maker, mut entries) = (EntryMaker::default(), Vec::new());
-        for (index, tree) in self.indexes() {
-            let made = maker.entries_of(&self.after, index, &row, row_key)?;
-            entries.extend(made.map(|entry| (index, tree, entry)));
-        }
+        let new_key = self.new_key(row_key, &row)?;
         let mut record = Vec::new();
         self.after.layout().write_row(&row, &mut record);
         let tree = self.after.layout().tree;
-        change.transaction().load(tree, row_key, &record, Uniqueness::Key).await.map_err(to_sql)?;
+        if !self.load(change, tree, (&new_key, &record), Uniqueness::Key).await? {
+            return Ok(Some(self.after.duplicate_error(self.clustering(), &row)));
+        }
+        if let Some(key_map) = self.key_map {
+            self.load(change, key_map, (row_key, &new_key), Uniqueness::Key).await?;
+        }
+        let (mut maker, mut entries) = (EntryMaker::default(), Vec::new());
+        for (index, tree) in self.indexes() {
+            let made = maker.entries_of(&self.after, index, &row, &new_key)?;
+            entries.extend(made.map(|entry| (index, tree, entry)));
+        }
         for (index, tree, entry) in entries {
-            let (key, value) = (&entry.key, &entry.value);
-            match change.transaction().load(tree, key, value, entry.uniqueness()).await {
-                Ok(()) => {}
-                Err(EngineError::DuplicateKey { .. }) => {
-                    // All or nothing, so that the row can be tried again.
-                    self.remove_copy(change, row_key).await?;
-                    return Ok(Some(self.after.duplicate_error(index, &row)));
-                }
-                Err(error) => return Err(to_sql(error)),
+            let uniqueness = entry.uniqueness();
+            if !self.load(change, tree, (&entry.key, &entry.value), uniqueness).await? {
+                // All or nothing, so that the row can be tried again.
+                self.remove_copy(change, row_key).await?;
+                return Ok(Some(self.after.duplicate_error(index, &row)));
             }
         }
         Ok(None)
