@@ -51,6 +51,14 @@ fn temporary_files_fail() {
     assert!(failing > 0 && full > 0 && sound == 0, "{faults:?}");
 }
 
+/// A seed whose last snapshot ends behind the last commit: pages that its versions keep are not lost.
+#[test]
+fn old_versions_keep_pages_until_commits_let_them_go() {
+    let options = DdlOptions { one_in: usize::MAX, ..DdlOptions::new(2123) };
+    let report = run_ddl_seed(&options).unwrap_or_else(|violation| panic!("{violation}"));
+    assert!(report.commits > 40, "{report:?}");
+}
+
 /// What the first of a few seeds that notices the fault says.
 fn found(fault: PlantedDdlFault) -> Option<String> {
     let run = |seed| run_ddl_seed(&DdlOptions { fault, recovery_crashes: 0, ..DdlOptions::new(seed) });
