@@ -19,8 +19,10 @@ const KILLS: u64 = 8;
 const TIME_MAX: Duration = Duration::from_secs(15);
 const LOAD_MS_MIN: u64 = 20;
 const LOAD_MS_MAX: u64 = 1200;
+/// Of changes.
+const KINDS: u64 = 7;
 /// After so many changes the table is made anew: each of them leaves a column or an index.
-const CHANGES_PER_TABLE: u64 = 24;
+const CHANGES_PER_TABLE: u64 = 28;
 
 /// What the dictionary says of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +61,8 @@ impl Definition {
 fn change(number: u64, before: &Definition) -> (String, Definition) {
     let mut after = before.clone();
     let (column, index) = (format!("c{number}"), format!("i{number}"));
-    let text = match number % 4 {
+    let turn = (number / KINDS % 2) as usize;
+    let text = match number % KINDS {
         0 => {
             after.add(None, Some(index.clone()));
             format!("alter table t add index {index} (a, b), algorithm=inplace, lock=none")
@@ -71,12 +74,18 @@ fn change(number: u64, before: &Definition) -> (String, Definition) {
                 "alter table t add column {column} int not null default 7, add unique {index} ({column}, id)"
             )
         }
-        _ => {
+        3 => {
             after.add(Some(column.clone()), None);
             format!("alter table t add column {column} varchar(20) default 'new' first, force, lock=none")
         }
+        4 => format!("alter table t modify a {}", ["bigint", "int"][turn]),
+        5 => format!(
+            "alter table t drop primary key, add primary key (id {}), lock=none",
+            ["desc", "asc"][turn]
+        ),
+        _ => format!("alter table t convert to character set {}", ["latin1", "utf8mb4"][turn]),
     };
-    if number % 4 == 3 {
+    if number % KINDS == 3 {
         let last = after.columns.pop().expect("the new one");
         after.columns.insert(0, last);
     }
@@ -217,7 +226,7 @@ impl Subject {
         Subject {
             writers: writers.collect(),
             definition: Definition::read(client),
-            next_change: random.below(4),
+            next_change: random.below(KINDS),
         }
     }
 

@@ -40,6 +40,7 @@ impl Session {
                 let wanted = binary_log::WantedEvents { file: log_name, position, limit };
                 (self.show_binlog_events(wanted).await?, ShowFilter::None)
             }
+            Show::ReplicaStatus { channel } => (self.show_replica_status(channel).await?, ShowFilter::None),
             Show::Engines => (self.show_engines().await?, ShowFilter::None),
             _ => self.show_rows(show)?,
         };
@@ -114,7 +115,6 @@ impl Session {
             Show::CreateStored { kind, name } => unfiltered(self.show_create_program(kind, name)?),
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
-            Show::ReplicaStatus { channel } => unfiltered(self.show_replica_status(channel)?),
             Show::Replicas => unfiltered(self.show_replicas()),
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }

@@ -75,7 +75,7 @@ const FIELDS: [&str; 59] = [
 ];
 
 impl Session {
-    pub(super) fn show_replica_status(&self, channel: Option<&str>) -> Result<MadeRows, SqlError> {
+    pub(super) async fn show_replica_status(&self, channel: Option<&str>) -> Result<MadeRows, SqlError> {
         let mut columns: Vec<MadeColumn> =
             FIELDS.iter().map(|name| MadeColumn::NullableText(name, 512)).collect();
         columns.push(MadeColumn::NullableText("Network_Namespace", 64));
@@ -95,7 +95,16 @@ impl Session {
         for channel in channels {
             rows.push(self.channel_row(&channel, &executed));
         }
+        self.settle_applied().await;
         Ok(rows)
+    }
+
+    /// Nobody waits for the commits of an applier: what is said to be applied can be read when this is over. A log that has failed ends that
+    /// for good; what the channels say of it is shown all the same.
+    pub(crate) async fn settle_applied(&self) {
+        if !self.instance.replication.channels().is_empty() {
+            let _ = self.instance.engine().settle_commits().await;
+        }
     }
 
     fn channel_row(&self, channel: &Arc<Channel>, executed: &GtidSet) -> Vec<Value> {

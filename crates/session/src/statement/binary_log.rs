@@ -243,6 +243,7 @@ impl Session {
             None => binlog::GtidSet::parse(globals.by_name(GTID_PURGED).as_text()).unwrap_or_default(),
         };
         executed.add_all(&purged);
+        self.settle_applied().await;
         for (name, set) in [(GTID_EXECUTED, executed), (GTID_PURGED, purged)] {
             let shown = Setting::text(&set.to_string());
             if globals.by_name(name) != shown {
