@@ -40,5 +40,5 @@ pub use functions::{
 pub use interval::IntervalUnit;
 pub use json_table::{JsonPath, table_document, table_value};
 pub use locale::{LOCALE_NAMES, Locale};
-pub use operands::{for_each_operand, positions_read};
+pub use operands::{for_each_operand, for_each_operand_mut, positions_read};
 pub use operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};

@@ -4,7 +4,7 @@
 //! stand in the tree as slots with numbers far above any real one, until `replace` gives them a frame position.
 use expression::{Expr, ExprKind};
 
-pub use expression::{for_each_operand, positions_read as positions};
+pub use expression::{for_each_operand, for_each_operand_mut, positions_read as positions};
 
 /// Slot numbers from here on stand for the block's n-th aggregate.
 pub const AGGREGATE_BASE: usize = 1 << 40;
@@ -46,71 +46,6 @@ pub fn window_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
         ExprKind::Slot(slot) if (WINDOW_BASE..GROUPING_BASE).contains(&slot) => Some(slot - WINDOW_BASE),
         _ => None,
-    }
-}
-
-/// Calls `visit` for each direct operand, which may be changed.
-pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    match &mut expr.kind {
-        ExprKind::Literal(_)
-        | ExprKind::Parameter(_)
-        | ExprKind::Column(_)
-        | ExprKind::Slot(_)
-        | ExprKind::UserVariable(_)
-        | ExprKind::CaseOperand => {}
-        ExprKind::SetUserVariable(_, operand)
-        | ExprKind::Not(operand)
-        | ExprKind::TruthTest(_, operand)
-        | ExprKind::Negate(operand)
-        | ExprKind::BitNot(operand)
-        | ExprKind::Cast(operand)
-        | ExprKind::Branch(operand)
-        | ExprKind::Fit(operand)
-        | ExprKind::Relabel(operand) => visit(operand),
-        ExprKind::And(operands) | ExprKind::Or(operands) | ExprKind::Call(_, operands) => {
-            operands.iter_mut().for_each(visit);
-        }
-        ExprKind::Xor(left, right)
-        | ExprKind::Compare(_, _, left, right)
-        | ExprKind::Arithmetic(_, left, right)
-        | ExprKind::Bit(_, left, right) => {
-            visit(left);
-            visit(right);
-        }
-        ExprKind::In { operand, list, .. } => {
-            visit(operand);
-            list.iter_mut().for_each(|(_, member)| visit(member));
-        }
-        ExprKind::InRows(list) => {
-            list.operands.iter_mut().for_each(&mut *visit);
-            list.rows.iter_mut().flatten().for_each(|(_, member)| visit(member));
-        }
-        ExprKind::Between { operand, low, high, .. } => {
-            visit(operand);
-            visit(low);
-            visit(high);
-        }
-        ExprKind::Like { operand, pattern, escape, .. } => {
-            visit(operand);
-            visit(pattern);
-            visit(escape);
-        }
-        ExprKind::Case { operand, whens, otherwise } => {
-            if let Some(operand) = operand {
-                visit(operand);
-            }
-            for (when, then) in whens {
-                visit(when);
-                visit(then);
-            }
-            if let Some(otherwise) = otherwise {
-                visit(otherwise);
-            }
-        }
-        ExprKind::DateAdd { date, amount, .. } => {
-            visit(date);
-            visit(amount);
-        }
     }
 }
 

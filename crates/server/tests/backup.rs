@@ -3,24 +3,10 @@
 
 mod support;
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use support::{RawClient, TestDirectory, TestServer, evenkeel};
-
-fn program(directory: &TestDirectory, arguments: &[&str]) -> (bool, String) {
-    let output = Command::new(evenkeel(directory).get_program()).args(arguments).output();
-    let output = output.expect("the program was built");
-    let text =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    (output.status.success(), text)
-}
-
-fn number(client: &mut RawClient, question: &str) -> u64 {
-    let rows = client.query(question).expect("an answer");
-    rows[0][0].as_deref().unwrap_or("0").parse().expect("a number")
-}
+use support::{TestDirectory, TestServer, evenkeel, number, run_program};
 
 fn fill(server: &TestServer) {
     let mut client = server.log_in();
@@ -54,7 +40,7 @@ fn a_copy_made_under_load_is_a_server_of_its_own() {
     let path = copy.path().join("data");
     let dsn = format!("mysql://root@127.0.0.1:{}", server.port);
     let before = done.load(Ordering::SeqCst);
-    let (is_good, said) = program(&copy, &["backup", "--dsn", &dsn, "--to", &path.display().to_string()]);
+    let (is_good, said) = run_program(&copy, &["backup", "--dsn", &dsn, "--to", &path.display().to_string()]);
     let after = done.load(Ordering::SeqCst) + 1;
     stop.store(true, Ordering::SeqCst);
     writer.join().expect("the writer ends");
@@ -63,7 +49,7 @@ fn a_copy_made_under_load_is_a_server_of_its_own() {
     let status = client.query("select STATE, ERROR_NO from performance_schema.clone_status").expect("a row");
     assert_eq!(status[0][0].as_deref(), Some("Completed"));
     drop(client);
-    let (is_sound, said) = program(&copy, &["verify", &path.display().to_string()]);
+    let (is_sound, said) = run_program(&copy, &["verify", &path.display().to_string()]);
     assert!(is_sound, "{said}");
     let copied = TestServer::start_in(copy, &[]);
     let mut client = copied.log_in();

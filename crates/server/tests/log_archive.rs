@@ -4,23 +4,9 @@
 mod support;
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use support::{RawClient, TestDirectory, TestServer, evenkeel};
-
-fn program(directory: &TestDirectory, arguments: &[&str]) -> (bool, String) {
-    let output = Command::new(evenkeel(directory).get_program()).args(arguments).output();
-    let output = output.expect("the program was built");
-    let text =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    (output.status.success(), text)
-}
-
-fn number(client: &mut RawClient, question: &str) -> u64 {
-    let rows = client.query(question).expect("an answer");
-    rows[0].last().expect("a column").as_deref().unwrap_or("0").parse().expect("a number")
-}
+use support::{RawClient, TestDirectory, TestServer, evenkeel, number, run_program};
 
 fn start(directory: TestDirectory, archive: &Path) -> TestServer {
     let archive = format!("--log-archive-dir={}", archive.display());
@@ -43,9 +29,9 @@ fn restored(place: &TestDirectory, backup: &str, archive: &Path, until: &str) ->
     let data = to.path().join("data").display().to_string();
     let archive = archive.display().to_string();
     let words = ["restore", "--from", backup, "--to", &data, "--archive", &archive, "--until", until];
-    let (is_good, said) = program(place, &words);
+    let (is_good, said) = run_program(place, &words);
     assert!(is_good, "{said}");
-    let (is_sound, said) = program(place, &["verify", &data]);
+    let (is_sound, said) = run_program(place, &["verify", &data]);
     assert!(is_sound, "{said}");
     let server = TestServer::start_in(to, &[]);
     let mut client = server.log_in();
@@ -69,7 +55,7 @@ fn a_backup_and_the_archive_give_the_state_of_a_moment() {
     client.execute("insert into d.counter values (0)").expect("a row");
     let backup = place.path().join("backup").display().to_string();
     let dsn = format!("mysql://root@127.0.0.1:{}", server.port);
-    let (is_good, said) = program(&place, &["backup", "--dsn", &dsn, "--to", &backup]);
+    let (is_good, said) = run_program(&place, &["backup", "--dsn", &dsn, "--to", &backup]);
     assert!(is_good, "{said}");
     let mut lsns: Vec<u64> = (0..400).map(|_| count(&mut client)).collect();
     let zone = "select date_format(now(6), '%Y-%m-%d %H:%i:%s.%f')";
@@ -92,11 +78,13 @@ fn a_backup_and_the_archive_give_the_state_of_a_moment() {
     }
     assert_eq!(restored(&place, &backup, &archive, &moment), (400, 400), "as of {moment}");
     let archive = archive.display().to_string();
-    let (is_sound, said) = program(&place, &["verify", &archive]);
+    let (is_sound, said) = run_program(&place, &["verify", &archive]);
     assert!(is_sound && said.contains("commits of"), "{said}");
     let to = place.path().join("no").display().to_string();
-    let (is_good, said) =
-        program(&place, &["restore", "--from", &backup, "--to", &to, "--archive", &archive, "--until", "1"]);
+    let (is_good, said) = run_program(
+        &place,
+        &["restore", "--from", &backup, "--to", &to, "--archive", &archive, "--until", "1"],
+    );
     assert!(!is_good && said.contains("an older backup is needed"), "{said}");
     assert!(!Path::new(&to).exists(), "nothing is left");
 }

@@ -61,7 +61,7 @@ fn run(seed: u64) -> usize {
         check_moments(&env, &notes, "backup", to_lsn, seed, 4).await;
         let all = restored_state(&env, "backup", Until::End, "all").await.unwrap();
         assert_eq!(all, notes.count());
-        let check = check_folder(&*Inside::create(&env, "archive").await.disk).await.unwrap();
+        let check = check_folder(&*inside(&env, "archive").await.disk).await.unwrap();
         assert!(check.faults.is_empty() && check.gaps.is_empty(), "{check:?}");
     };
     world.block_on(check).unwrap();
@@ -143,7 +143,7 @@ fn a_full_disk_of_the_archive_stops_nobody_and_leaves_a_gap() {
         let beyond = restored_state(&env, "before", Until::Lsn(to_lsn), "beyond").await;
         assert!(matches!(&beyond, Err(ArchiveError::Unfit(what)) if what.contains("lacks")), "{beyond:?}");
         check_moments(&env, &notes, "behind", to_lsn, 3, 4).await;
-        let check = check_folder(&*Inside::create(&env, "archive").await.disk).await.unwrap();
+        let check = check_folder(&*inside(&env, "archive").await.disk).await.unwrap();
         assert!(check.faults.is_empty() && !check.gaps.is_empty(), "{check:?}");
     };
     world.block_on(end).unwrap();
@@ -163,9 +163,9 @@ fn a_restored_server_is_another_history() {
         archive.unwrap().close().await.unwrap();
         engine.close().await.unwrap();
         let moment = notes.states.lock()[30].lsn;
-        let target = Inside::create(&env, "restored").await;
-        let archive = Inside::create(&env, "archive").await.disk;
-        let backup = Inside::create(&env, "backup").await;
+        let target = inside(&env, "restored").await;
+        let archive = inside(&env, "archive").await.disk;
+        let backup = inside(&env, "backup").await;
         let until = Until::Lsn(moment);
         restore(&backup, Some(archive.clone()), target.disk.clone(), until, &|_| ()).await.unwrap();
         let engine = Engine::open(target.clone(), options()).await.unwrap();
@@ -186,7 +186,7 @@ fn a_restored_server_is_another_history() {
         }
         engine.close().await.unwrap();
         // Nor does its log go on where the archive's does.
-        let last = Inside::create(&env, "last").await;
+        let last = inside(&env, "last").await;
         let mixed = restore(&target, Some(archive), last.disk, Until::End, &|_| ()).await;
         let to_lsn = mixed.unwrap().to_lsn;
         assert!(to_lsn > moment, "its own log is enough");

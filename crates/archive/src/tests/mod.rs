@@ -8,7 +8,7 @@ use engine::{
     WaitPolicy,
 };
 use env::sim::{SeededRandom, SimOptions, World};
-use env::{BoxFuture, Disk, Env, File, IoError, OpenOptions};
+use env::{Env, OpenOptions};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,53 +25,11 @@ fn options() -> EngineOptions {
     }
 }
 
-/// A directory of the simulated disk as a disk.
-struct Inside {
-    disk: Arc<dyn Disk>,
-    directory: String,
-}
-
-impl Inside {
-    async fn create(env: &Env, directory: &str) -> Env {
-        env.disk.create_dir(directory).await.unwrap();
-        env.disk.sync_dir("").await.unwrap();
-        let inside = Inside { disk: env.disk.clone(), directory: directory.into() };
-        Env { disk: Arc::new(inside), ..env.clone() }
-    }
-
-    fn path(&self, path: &str) -> String {
-        if path.is_empty() { self.directory.clone() } else { format!("{}/{path}", self.directory) }
-    }
-}
-
-impl Disk for Inside {
-    fn open<'a>(
-        &'a self,
-        path: &'a str,
-        options: OpenOptions,
-    ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>> {
-        Box::pin(async move { self.disk.open(&self.path(path), options).await })
-    }
-
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.remove(&self.path(path)).await })
-    }
-
-    fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.rename(&self.path(from), &self.path(to)).await })
-    }
-
-    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<String>, IoError>> {
-        Box::pin(async move { self.disk.list(&self.path(path)).await })
-    }
-
-    fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.create_dir(&self.path(path)).await })
-    }
-
-    fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.sync_dir(&self.path(path)).await })
-    }
+/// The same machine with a directory of its disk for a disk.
+async fn inside(env: &Env, directory: &str) -> Env {
+    env.disk.create_dir(directory).await.unwrap();
+    env.disk.sync_dir("").await.unwrap();
+    Env { disk: env::sim::inside(env.disk.clone(), directory), ..env.clone() }
 }
 
 /// What the writer has done: state `n` was begun and acknowledged at these times, and is complete at this LSN.
@@ -104,7 +62,7 @@ impl Notes {
 
 /// A database on the disk with its archive beside it, opened as the server does it.
 async fn open(env: &Env, notes: &Arc<Notes>) -> (Arc<Engine>, Result<Arc<Archive>, ArchiveError>) {
-    let archive = Inside::create(env, "archive").await.disk;
+    let archive = inside(env, "archive").await.disk;
     let begin = engine::log_begin(env).await.unwrap();
     let needed = archived_to(archive.clone()).await.unwrap();
     let keep_log_from = needed.filter(|place| begin.is_some_and(|begin| begin < *place));
@@ -179,15 +137,15 @@ async fn wait_for(env: &Env, notes: &Notes, count: u64) {
 }
 
 async fn back_up(env: &Env, engine: &Arc<Engine>, directory: &str) -> u64 {
-    let target = Inside::create(env, directory).await.disk;
+    let target = inside(env, directory).await.disk;
     engine.back_up(target, &BackupProgress::default()).await.unwrap().to_lsn
 }
 
 /// Restores as of a moment and answers which state that has.
 async fn restored_state(env: &Env, from: &str, until: Until, name: &str) -> Result<u64, ArchiveError> {
-    let backup = Inside::create(env, from).await;
-    let archive = Inside::create(env, "archive").await.disk;
-    let target = Inside::create(env, name).await;
+    let backup = inside(env, from).await;
+    let archive = inside(env, "archive").await.disk;
+    let target = inside(env, name).await;
     let restored = restore(&backup, Some(archive), target.disk.clone(), until, &|_| ()).await?;
     assert!(restored.to_lsn >= restored.backup.1);
     let engine = Engine::open(target.clone(), options()).await.unwrap();
@@ -260,7 +218,7 @@ fn databases_are_restored_as_of_random_moments() {
         assert!(matches!(early, Err(ArchiveError::Unfit(_))), "{early:?}");
         let all = restored_state(&env, "first", Until::End, "all").await.unwrap();
         assert_eq!(all, notes.count());
-        let check = check_folder(&*Inside::create(&env, "archive").await.disk).await.unwrap();
+        let check = check_folder(&*inside(&env, "archive").await.disk).await.unwrap();
         assert!(check.faults.is_empty() && check.gaps.is_empty() && check.files.len() > 1, "{check:?}");
     };
     world.block_on(run).unwrap();
@@ -278,7 +236,7 @@ fn every_flipped_bit_of_an_archive_is_named() {
         }
         archive.unwrap().close().await.unwrap();
         engine.close().await.unwrap();
-        let disk = Inside::create(&env, "archive").await.disk;
+        let disk = inside(&env, "archive").await.disk;
         let check = check_folder(&*disk).await.unwrap();
         assert_eq!((check.faults.len(), check.files.len()), (0, 1));
         let name = check.files[0].name();

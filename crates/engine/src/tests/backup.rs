@@ -3,51 +3,8 @@
 use super::stress::{ACCOUNTS, START, account, sum, transfer};
 use super::*;
 use crate::BackupProgress;
-use env::sim::SeededRandom;
-use env::{BoxFuture, Disk, File, IoError, OpenOptions};
+use env::sim::{SeededRandom, inside};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// A directory of a disk as a disk of its own.
-struct Inside {
-    disk: Arc<dyn Disk>,
-    directory: &'static str,
-}
-
-impl Inside {
-    fn path(&self, path: &str) -> String {
-        if path.is_empty() { self.directory.into() } else { format!("{}/{path}", self.directory) }
-    }
-}
-
-impl Disk for Inside {
-    fn open<'a>(
-        &'a self,
-        path: &'a str,
-        options: OpenOptions,
-    ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>> {
-        Box::pin(async move { self.disk.open(&self.path(path), options).await })
-    }
-
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.remove(&self.path(path)).await })
-    }
-
-    fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.rename(&self.path(from), &self.path(to)).await })
-    }
-
-    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<String>, IoError>> {
-        Box::pin(async move { self.disk.list(&self.path(path)).await })
-    }
-
-    fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.create_dir(&self.path(path)).await })
-    }
-
-    fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        Box::pin(async move { self.disk.sync_dir(&self.path(path)).await })
-    }
-}
 
 /// What the clients have done so far.
 #[derive(Default)]
@@ -133,7 +90,7 @@ fn back_up_beside_clients(seed: u64) -> u64 {
         let before = counts.acknowledged.load(Ordering::SeqCst);
         let checkpoints = engine.stats().checkpoints;
         env.disk.create_dir("copy").await.unwrap();
-        let target = Arc::new(Inside { disk: env.disk.clone(), directory: "copy" });
+        let target = inside(env.disk.clone(), "copy");
         let progress = BackupProgress::default();
         let backup = engine.back_up(target.clone(), &progress).await.unwrap();
         let after = counts.acknowledged.load(Ordering::SeqCst) + 1;
@@ -170,7 +127,7 @@ fn a_copy_made_beside_clients_opens_as_of_one_moment() {
 fn a_copy_that_was_cut_off_is_no_database_and_holds_no_log() {
     with_engine(|engine| async move {
         fill(&engine).await;
-        let target = Arc::new(Inside { disk: engine.env.disk.clone(), directory: "copy" });
+        let target = inside(engine.env.disk.clone(), "copy");
         engine.env.disk.create_dir("copy").await.unwrap();
         let progress = BackupProgress::default();
         let cut = {

@@ -5,13 +5,13 @@ use super::Copy;
 use super::names::{literal, quoted};
 
 /// A definition with what it was made under.
-struct Made {
-    database: String,
-    what: String,
-    sql_mode: String,
-    time_zone: String,
-    collation: String,
-    text: String,
+struct Made<'a> {
+    what: &'a str,
+    sql_mode: &'a str,
+    /// Of an event.
+    time_zone: Option<&'a str>,
+    collation: &'a str,
+    text: &'a str,
 }
 
 impl Copy<'_> {
@@ -23,20 +23,7 @@ impl Copy<'_> {
                 literal(database)
             );
             for row in self.origin.rows(&sql).await? {
-                let name = format!("{} {}.{}", row[0], quoted(database), quoted(&row[1]));
-                let shown = self.origin.rows(&format!("SHOW CREATE {name}")).await?;
-                let Some([_, sql_mode, text, _, collation, ..]) = shown.first().map(Vec::as_slice) else {
-                    continue;
-                };
-                self.make(Made {
-                    database: database.clone(),
-                    what: name,
-                    sql_mode: sql_mode.clone(),
-                    time_zone: String::new(),
-                    collation: collation.clone(),
-                    text: text.clone(),
-                })
-                .await?;
+                self.copy_program(&row[0], database, &row[1]).await?;
             }
         }
         Ok(())
@@ -50,20 +37,7 @@ impl Copy<'_> {
                 literal(database)
             );
             for name in self.origin.rows(&sql).await?.into_iter().flatten() {
-                let name = format!("{}.{}", quoted(database), quoted(&name));
-                let shown = self.origin.rows(&format!("SHOW CREATE TRIGGER {name}")).await?;
-                let Some([_, sql_mode, text, _, collation, ..]) = shown.first().map(Vec::as_slice) else {
-                    continue;
-                };
-                self.make(Made {
-                    database: database.clone(),
-                    what: format!("TRIGGER {name}"),
-                    sql_mode: sql_mode.clone(),
-                    time_zone: String::new(),
-                    collation: collation.clone(),
-                    text: text.clone(),
-                })
-                .await?;
+                self.copy_program("TRIGGER", database, &name).await?;
             }
         }
         Ok(())
@@ -71,48 +45,53 @@ impl Copy<'_> {
 
     pub(super) async fn copy_events(&mut self, databases: &[String]) -> Result<(), String> {
         for database in databases {
-            let sql = format!(
+            let of_database = format!(
                 "SELECT event_name FROM information_schema.events WHERE event_schema = {}",
                 literal(database)
             );
-            for name in self.origin.rows(&sql).await?.into_iter().flatten() {
+            for name in self.origin.rows(&of_database).await?.into_iter().flatten() {
+                self.copy_program("EVENT", database, &name).await?;
+            }
+            // One whose time is over was not made at all.
+            for name in self.own(&of_database).await? {
                 let name = format!("{}.{}", quoted(database), quoted(&name));
-                let shown = self.origin.rows(&format!("SHOW CREATE EVENT {name}")).await?;
-                let Some([_, sql_mode, time_zone, text, _, collation, ..]) = shown.first().map(Vec::as_slice)
-                else {
-                    continue;
-                };
-                self.make(Made {
-                    database: database.clone(),
-                    what: format!("EVENT {name}"),
-                    sql_mode: sql_mode.clone(),
-                    time_zone: time_zone.clone(),
-                    collation: collation.clone(),
-                    text: text.clone(),
-                })
-                .await?;
-                // One whose time is over is not made at all.
-                let _ = self.obey(&format!("ALTER EVENT {name} DISABLE ON REPLICA")).await;
+                self.obey(&format!("ALTER EVENT {name} DISABLE ON REPLICA")).await?;
             }
         }
         Ok(())
     }
 
-    async fn make(&mut self, made: Made) -> Result<(), String> {
+    async fn copy_program(&mut self, kind: &str, database: &str, name: &str) -> Result<(), String> {
+        let what = format!("{kind} {}.{}", quoted(database), quoted(name));
+        let shown = self.origin.rows(&format!("SHOW CREATE {what}")).await?;
+        let Some(row) = shown.first() else { return Ok(()) };
+        let made = match row.as_slice() {
+            [_, sql_mode, time_zone, text, _, collation, ..] if kind == "EVENT" => {
+                Made { what: &what, sql_mode, time_zone: Some(time_zone.as_str()), collation, text }
+            }
+            [_, sql_mode, text, _, collation, ..] => {
+                Made { what: &what, sql_mode, time_zone: None, collation, text }
+            }
+            _ => return Ok(()),
+        };
+        self.obey(&format!("USE {}", quoted(database))).await?;
+        self.make(made).await
+    }
+
+    async fn make(&mut self, made: Made<'_>) -> Result<(), String> {
         self.check_stop()?;
         if made.text.is_empty() {
-            let what = &made.what;
+            let what = made.what;
             self.progress.tell(&format!("{what} is left out: the account may not read its definition"));
             return Ok(());
         }
-        self.obey(&format!("USE {}", quoted(&made.database))).await?;
-        let settings = self.text_settings(&made.collation);
+        let settings = self.text_settings(made.collation);
         self.obey(&settings).await?;
-        self.obey(&format!("SET sql_mode = {}", literal(&made.sql_mode))).await?;
-        if !made.time_zone.is_empty() {
-            self.obey(&format!("SET time_zone = {}", literal(&made.time_zone))).await?;
+        self.obey(&format!("SET sql_mode = {}", literal(made.sql_mode))).await?;
+        if let Some(time_zone) = made.time_zone {
+            self.obey(&format!("SET time_zone = {}", literal(time_zone))).await?;
         }
-        let result = self.obey(&made.text).await;
+        let result = self.obey(made.text).await;
         self.obey_settings().await?;
         if let Err(error) = result {
             self.progress.tell(&format!("{} is left out: {error}", made.what));

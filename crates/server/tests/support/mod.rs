@@ -67,6 +67,21 @@ pub fn evenkeel(directory: &TestDirectory) -> Command {
     program(directory, "serve")
 }
 
+/// Runs the program with these arguments alone: whether it ended well, and all that it said.
+pub fn run_program(directory: &TestDirectory, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(evenkeel(directory).get_program()).args(arguments).output();
+    let output = output.expect("the program was built");
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+/// The number in the last column of the answer's first row; 0 for NULL.
+pub fn number(client: &mut RawClient, question: &str) -> u64 {
+    let rows = client.query(question).expect("an answer");
+    rows[0].last().expect("a column").as_deref().unwrap_or("0").parse().expect("a number")
+}
+
 /// The program with one of its commands for a data directory.
 fn program(directory: &TestDirectory, command: &str) -> Command {
     let name = command;

@@ -2,15 +2,13 @@
 use std::sync::Arc;
 
 use binlog::GtidSet;
-use datum::{ErrorCode, SqlError, Value};
+use datum::{SqlError, Value};
 use instance::replication::{Channel, Failure, Part, ReceiverState};
 use instance::unix_now_us;
 
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
-
-const ER_REPLICA_CHANNEL_DOES_NOT_EXIST: ErrorCode =
-    ErrorCode::new(3074, "HY000", "Replica channel '%s' does not exist.");
+use crate::statement::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
 
 const FIELDS: [&str; 59] = [
     "Replica_IO_State",

@@ -77,6 +77,7 @@ pub(crate) use nested::Statements;
 pub(crate) use observe::{KeptDigest, Observation};
 pub(crate) use planned::PLAN_ATTEMPTS_MAX;
 pub use prepared::{PreparedInfo, PreparedStatement};
+pub(crate) use replication::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
 pub(crate) use row_copy::TableRowMaker;
 pub(crate) use run::{StatementWork, keeps_conditions, parse_error};
 pub(crate) use temporary::TemporaryTables;

@@ -6,7 +6,7 @@ pub(super) const ER_BAD_REPLICA: ErrorCode = ErrorCode::new(
     "HY000",
     "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO",
 );
-pub(super) const ER_REPLICA_CHANNEL_DOES_NOT_EXIST: ErrorCode =
+pub(crate) const ER_REPLICA_CHANNEL_DOES_NOT_EXIST: ErrorCode =
     ErrorCode::new(3074, "HY000", "Replica channel '%s' does not exist.");
 pub(super) const ER_REPLICA_IO_THREAD_MUST_STOP: ErrorCode = ErrorCode::new(
     3021,

@@ -13,6 +13,7 @@ use datum::{SqlError, error_code};
 use instance::replication::{Applied, Channel, Part, SourceSettings, Until};
 use parser::ast::{ChangeReplicationSource, ExprKind, ReplicaControl};
 
+pub(crate) use self::errors::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
 use self::errors::*;
 use self::options::{Change, Given};
 use super::guard::Shield;
