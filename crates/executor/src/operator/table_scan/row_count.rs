@@ -7,7 +7,7 @@ use engine::{Direction, EntryBatch, ReadMode};
 use plan::{AccessPath, TableAccess};
 use table::table_error;
 
-use super::table_scan::Opened;
+use super::Opened;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 

@@ -3,7 +3,7 @@
 //! A loose index scan takes one entry of each value (and those that MIN and MAX need), a skip scan makes a range behind
 //! each. An entry of another version than the row could stand for a value that no row has: where that may be, all
 //! entries are read. Called by `table_scan`.
-use super::table_scan::Opened;
+use super::Opened;
 use crate::context::ExecContext;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};

@@ -3,8 +3,8 @@
 //! Entries are gathered, their rows' leaves are asked for together, and the rows are read while further leaves are on
 //! their way: in the order of the index, or in that of the rows where the plan has no use for the index's. Only plain
 //! reads come here: what is locked is locked one after the other. Called by `table_scan`.
-use super::BATCH_ROWS;
 use crate::context::ExecContext;
+use crate::operator::BATCH_ROWS;
 use engine::{EngineError, EntryBatch, TreeId};
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 //!
 //! More than fit a part of the statement's memory are not gathered: then all rows are read, of which the filter keeps
 //! the same ones. Called by `table_scan`, for plain reads.
-use super::table_scan::Opened;
+use super::Opened;
 use crate::context::ExecContext;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
