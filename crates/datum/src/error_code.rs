@@ -19,6 +19,7 @@ error_codes! {
     EE_CANTCREATEFILE = 1, "HY000", "Can't create/write to file '%s' (OS errno %d - %s)";
     EE_STAT = 13, "HY000", "Can't get stat of '%s' (OS errno %d - %s)";
     EE_FILENOTFOUND = 29, "HY000", "File '%s' not found (OS errno %d - %s)";
+    ER_YES = 1003, "HY000", "%s";
     ER_CANT_CREATE_DB = 1006, "HY000", "Can't create database '%s' (errno: %d - %s)";
     ER_DB_CREATE_EXISTS = 1007, "HY000", "Can't create database '%s'; database exists";
     ER_DB_DROP_EXISTS = 1008, "HY000", "Can't drop database '%s'; database doesn't exist";

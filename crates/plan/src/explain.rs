@@ -2,10 +2,15 @@
 mod json;
 mod json_rows;
 mod json_text;
+mod operator;
 mod rows;
+mod tables;
 mod tree;
+mod walk;
+mod words;
 
 pub use json::explain_json;
 pub use json_rows::explain_json_rows;
 pub use rows::{ExplainRow, explain_rows};
 pub use tree::explain_tree;
+pub(crate) use words::figure;

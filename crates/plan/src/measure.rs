@@ -1,6 +1,7 @@
 //! EXPLAIN ANALYZE: what each operator did while the plan ran.
 //!
 //! Only a plan that is made for EXPLAIN ANALYZE has such nodes, and it runs once.
+use crate::explain::figure;
 use crate::node::{Node, NodeKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -40,23 +41,10 @@ impl Measure {
         };
         format!(
             " (actual time={}..{} rows={} loops={loops}{spilled}{read})",
-            three_digits(first),
-            three_digits(last),
-            three_digits(rows)
+            figure(first),
+            figure(last),
+            figure(rows)
         )
-    }
-}
-
-/// A number with three digits that count.
-fn three_digits(number: f64) -> String {
-    if number >= 1000.0 || number == number.round() {
-        return format!("{number:.0}");
-    }
-    let before = number.abs().log10().floor() as i32 + 1;
-    let shown = format!("{number:.*}", usize::try_from(3 - before).unwrap_or(0).min(9));
-    match shown.contains('.') {
-        true => shown.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => shown,
     }
 }
 
@@ -110,14 +98,6 @@ fn children_mut(node: &mut Node) -> Vec<&mut Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_three_digits() {
-        for (number, text) in [(0.0, "0"), (0.06701, "0.067"), (12.345, "12.3"), (1234.5, "1234"), (3.0, "3")]
-        {
-            assert_eq!(three_digits(number), text);
-        }
-    }
 
     #[test]
     fn every_operator_is_measured() {

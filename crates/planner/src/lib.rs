@@ -42,6 +42,7 @@ mod condition;
 mod decorrelate;
 mod defaults;
 mod error_codes;
+mod expanded;
 mod generated;
 mod names;
 mod needs;
@@ -80,6 +81,7 @@ mod unread_joins;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};
+pub use expanded::expanded_query;
 pub use load::{LoadTarget, load_targets};
 pub use moved_rows::heed_trigger_values;
 pub use price::price as plan_price;

@@ -1,4 +1,4 @@
-//! Notes what the names of a query mean while it is bound, for those who define a view by it.
+//! Notes what the names of a query mean while it is bound, for those who define a view by it or show it (`expanded`).
 use crate::block::{Block, Source, same_name};
 use crate::planner::Planner;
 use crate::select_items::SelectItem;
@@ -6,12 +6,20 @@ use datum::SqlError;
 use expression::Expr;
 use parser::{NamedColumn, NamedTable, ResolvedNames};
 
-/// The names of a query that is to be a view's.
+/// The names of a query.
 #[derive(Default)]
 pub struct Names {
     pub resolved: ResolvedNames,
     /// Database and name of what stands in FROM, each once.
     pub uses: Vec<(String, String)>,
+    /// They are to be a view's, which may name no variables.
+    is_view: bool,
+}
+
+impl Names {
+    pub fn of_view() -> Names {
+        Names { is_view: true, ..Names::default() }
+    }
 }
 
 /// A column of a source, by number.
@@ -20,9 +28,9 @@ type SourceColumnAt = (usize, usize);
 impl Planner<'_> {
     /// Error 1351 where a view is defined: it would mean something else to everybody.
     pub fn refuse_in_view(&self) -> Result<(), SqlError> {
-        match self.names {
-            Some(_) => Err(crate::error_codes::ER_VIEW_SELECT_VARIABLE.plain()),
-            None => Ok(()),
+        match &self.names {
+            Some(names) if names.is_view => Err(crate::error_codes::ER_VIEW_SELECT_VARIABLE.plain()),
+            _ => Ok(()),
         }
     }
 

@@ -45,7 +45,7 @@ fn plan_in<'p>(
     context: &'p PlannerContext<'p>,
 ) -> Result<ViewQuery, SqlError> {
     let mut planner = Planner::new(catalog, context, arena);
-    planner.names = Some(Box::default());
+    planner.names = Some(Box::new(crate::names::Names::of_view()));
     let planned = planner.plan_query(query)?;
     let mut names = planner.names.take().expect("set above, and views give it back");
     let mut columns = planned.columns;
@@ -60,7 +60,7 @@ fn plan_in<'p>(
         }
         check_different(&columns)?;
     }
-    let view = ViewText { names: Some(&names.resolved), current_database: None };
+    let view = ViewText { names: Some(&names.resolved), ..ViewText::default() };
     let options = RestoreOptions { string_charset: None, resolved: true, view: Some(view) };
     let text = restore_query(query, options).to_string();
     let reads_itself = planner.subqueries_read_again();

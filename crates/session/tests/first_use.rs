@@ -370,8 +370,8 @@ fn who_shows_a_table_shows_its_counter_and_rows() {
             "{t}",
         ),
         ("select cardinality from information_schema.statistics where table_name = '{t}'", "\n2\n"),
-        ("explain select * from {t}", "ALL\tNULL\tNULL\tNULL\tNULL\t2\t100.00"),
-        ("explain format=tree select * from {t}", "(rows=2)"),
+        ("explain format=traditional select * from {t}", "ALL\tNULL\tNULL\tNULL\tNULL\t2\t100.00"),
+        ("explain select * from {t}", " rows=2)"),
     ];
     let mut setup = Vec::new();
     for number in 0..SHOWS.len() {

@@ -39,6 +39,8 @@ pub struct ViewText<'a> {
     pub names: Option<&'a ResolvedNames>,
     /// The current database of those who read the text: it is left out.
     pub current_database: Option<&'a str>,
+    /// Each block begins with its number: `/* select#1 */`.
+    pub numbered: bool,
 }
 
 /// An expression that displays as text.
@@ -68,11 +70,13 @@ struct Restorer<'f, 'b, 'o> {
     /// Inside a query that is an operand, of EXISTS among others.
     is_operand: bool,
     is_exists: bool,
+    /// Blocks written so far.
+    blocks: usize,
 }
 
 impl<'f, 'b, 'o> Restorer<'f, 'b, 'o> {
     fn new(out: &'f mut Formatter<'b>, options: RestoreOptions<'o>) -> Self {
-        Restorer { out, options, is_operand: false, is_exists: false }
+        Restorer { out, options, is_operand: false, is_exists: false, blocks: 0 }
     }
 }
 

@@ -64,7 +64,7 @@ impl Restorer<'_, '_, '_> {
         match body {
             QueryBody::Select(select) => self.select(select),
             QueryBody::Table(name) if self.view().is_some() => {
-                self.text("select ")?;
+                self.begin_block()?;
                 self.view_item(&SelectItem::Wildcard(name.name.span))?;
                 self.text(" from ")?;
                 self.view_table(name, false)
@@ -113,8 +113,17 @@ impl Restorer<'_, '_, '_> {
         Ok(())
     }
 
+    /// `select `, behind its number if that is wanted.
+    fn begin_block(&mut self) -> Result {
+        self.blocks += 1;
+        if self.view().is_some_and(|view| view.numbered) {
+            write!(self.out, "/* select#{} */ ", self.blocks)?;
+        }
+        self.text("select ")
+    }
+
     fn select(&mut self, select: &Select<'_>) -> Result {
-        self.text("select ")?;
+        self.begin_block()?;
         if let Some(hints) = select.hints.filter(|_| self.view().is_none()) {
             self.text("/*+ ")?;
             self.text(hints)?;

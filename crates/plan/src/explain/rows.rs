@@ -67,8 +67,9 @@ impl Walk {
     fn block(&mut self, node: &Node, id: u64, select_type: &str) {
         let first = self.rows.len();
         self.node(node, id, select_type, Above::default());
-        if self.rows.len() == first {
-            self.rows.push(ExplainRow {
+        // What the block reads may all stand in subqueries of its own.
+        if !self.rows[first..].iter().any(|row| row.id == Some(id)) {
+            let row = ExplainRow {
                 id: Some(id),
                 select_type: select_type.to_owned(),
                 extra: Some(match node_is_empty(node) {
@@ -76,7 +77,8 @@ impl Walk {
                     false => "No tables used".to_owned(),
                 }),
                 ..ExplainRow::default()
-            });
+            };
+            self.rows.insert(first, row);
         }
     }
 
@@ -429,7 +431,7 @@ fn is_single_value(condition: &crate::KeyCondition) -> bool {
     }
 }
 
-fn reads_frame(expr: &Expr) -> bool {
+pub fn reads_frame(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Column(_))
         || matches!(&expr.kind, ExprKind::Cast(inner) if reads_frame(inner))
 }

@@ -93,6 +93,6 @@ fn without_database(text: &str, database: &str) -> String {
     let options = ParseOptions { mode: Default::default(), parameters: false };
     let Ok(parsed) = parser::parse(text.as_bytes(), options, &arena) else { return text.to_owned() };
     let StatementKind::Query(query) = parsed.statement.kind else { return text.to_owned() };
-    let view = Some(ViewText { names: None, current_database: Some(database) });
+    let view = Some(ViewText { current_database: Some(database), ..ViewText::default() });
     parser::restore_query(query, RestoreOptions { string_charset: None, resolved: true, view }).to_string()
 }

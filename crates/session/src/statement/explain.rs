@@ -1,6 +1,6 @@
 //! EXPLAIN and DESCRIBE.
 use bumpalo::Bump;
-use datum::{ColumnType, ErrorCode, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, Condition, ErrorCode, Severity, SqlError, TypeKind, Value, error_code};
 use expression::SessionServices;
 use instance::ConnectionId;
 use parser::ast::{Explain, ExplainFormat, ExplainTarget, Query, Statement, StatementKind};
@@ -19,14 +19,14 @@ const ER_EXPLAIN_NOT_SUPPORTED: ErrorCode = ErrorCode::new(
     "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE",
 );
 const ER_EXPLAIN_INTO_IMPLICIT_FORMAT: ErrorCode =
-    ErrorCode::new(6006, "HY000", "EXPLAIN INTO does not support implicit FORMAT.");
+    ErrorCode::new(6006, "0A000", "EXPLAIN INTO does not support implicit FORMAT.");
 const ER_EXPLAIN_INTO_FORMAT: ErrorCode =
-    ErrorCode::new(6007, "HY000", "EXPLAIN INTO does not support FORMAT=%s.");
+    ErrorCode::new(6007, "0A000", "EXPLAIN INTO does not support FORMAT=%s.");
 const ER_EXPLAIN_INTO_FOR_CONNECTION: ErrorCode =
-    ErrorCode::new(6009, "HY000", "EXPLAIN FOR CONNECTION does not support the INTO clause.");
+    ErrorCode::new(6009, "0A000", "EXPLAIN FOR CONNECTION does not support the INTO clause.");
 const ER_EXPLAIN_ANALYZE_JSON_VERSION: ErrorCode = ErrorCode::new(
     6412,
-    "HY000",
+    "0A000",
     "EXPLAIN ANALYZE does not support FORMAT=JSON with explain_json_format_version=1.",
 );
 
@@ -111,12 +111,17 @@ impl Session {
         }
         self.require_plan(&plan)?;
         self.require_shown_views(&plan)?;
+        let expanded = self.expanded_text(statement, database);
         if !explain.analyze {
-            plan.conditions
-                .iter()
-                .for_each(|condition| self.shared.diagnostics.lock().add(condition.clone()));
+            let mut conditions = plan.conditions.clone();
+            let is_rows = format.starts_with("TRADITIONAL") || format == "JSON" && self.json_version() == 1;
+            if let Some(text) = expanded.as_ref().filter(|_| is_rows) {
+                conditions
+                    .push(Condition { severity: Severity::Note, error: error_code::ER_YES.with(&[text]) });
+            }
+            conditions.into_iter().for_each(|condition| self.shared.diagnostics.lock().add(condition));
         }
-        let text = statement_text(request.text, statement);
+        let text = expanded.unwrap_or_else(|| statement_text(request.text, statement));
         let done = match explain.analyze {
             true => self.explain_analyze(plan, explain.format, format, &text, shield).await?,
             false => self.explain_plan(&plan, format, &text),
@@ -131,6 +136,18 @@ impl Session {
             }
             (_, done) => Ok(done),
         }
+    }
+
+    /// What the query means, name by name. Changes have no such text.
+    fn expanded_text(&self, statement: &Statement<'_>, database: Option<&str>) -> Option<String> {
+        let StatementKind::Query(query) = statement.kind else { return None };
+        let mut context = self.planner_context(Literals::Inline, &[]);
+        context.current_database = database.or(context.current_database);
+        planner::expanded_query(query, None, self, &context).ok()
+    }
+
+    fn json_version(&self) -> u64 {
+        self.variables.by_name("explain_json_format_version").as_unsigned()
     }
 
     /// The plan of the statement that another session runs: it is planned here as it would be there.
@@ -177,8 +194,8 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let format = match (written, format) {
-            (ExplainFormat::Unspecified, "TRADITIONAL") | (_, "TREE") => "TREE",
-            (_, "JSON") if self.variables.by_name("explain_json_format_version").as_unsigned() == 1 => {
+            (ExplainFormat::Unspecified, "TRADITIONAL" | "TRADITIONAL_STRICT") | (_, "TREE") => "TREE",
+            (_, "JSON") if self.json_version() == 1 => {
                 return Err(ER_EXPLAIN_ANALYZE_JSON_VERSION.plain());
             }
             (_, "JSON") => "JSON",
@@ -189,7 +206,7 @@ impl Session {
         };
         let plan::PlanKind::Query(query) = &mut plan.kind else {
             let mut rows = MadeRows::new(&[MadeColumn::LongText("EXPLAIN")]);
-            rows.push(vec![Value::bytes("<not executable by iterator executor>\n")]);
+            rows.push(vec![Value::bytes("-> <not executable by iterator executor>\n")]);
             return Ok(Done::Made(rows));
         };
         let nothing = plan::Node::new(plan::NodeKind::Nothing, 0, 0.0);
@@ -204,8 +221,8 @@ impl Session {
 
     fn explain_plan(&self, plan: &plan::Plan, format: &str, text: &str) -> Done {
         let document = match format {
-            "TREE" => plan::explain_tree(plan),
-            "JSON" => match self.variables.by_name("explain_json_format_version").as_unsigned() {
+            "TREE" => plan::explain_tree(plan, &planner::plan_price),
+            "JSON" => match self.json_version() {
                 1 => plan::explain_json_rows(plan, &planner::plan_price),
                 _ => plan::explain_json(plan, text, &planner::plan_price),
             },

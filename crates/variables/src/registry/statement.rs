@@ -36,7 +36,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("end_markers_in_json", Both, false).fixed(),
     unsigned("error_count", Session, 0, 0, u64::MAX).read_only().obeyed("The number of errors of the last statement."),
     unsigned("explain_json_format_version", Both, 2, 1, 2).obeyed("The shape of EXPLAIN FORMAT=JSON."),
-    choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]).obeyed("The format of EXPLAIN without FORMAT."),
+    choice("explain_format", Both, "TREE", &["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]).obeyed("The format of EXPLAIN without FORMAT."),
     boolean("explicit_defaults_for_timestamp", Both, true).fixed(),
     boolean("foreign_key_checks", Both, true).obeyed("Whether foreign keys are checked."),
     unsigned("group_concat_max_len", Both, 1024, 4, u64::MAX).obeyed("The longest result of GROUP_CONCAT in bytes."),
