@@ -1,17 +1,20 @@
 //! What it costs to connect one more table, and which table a join begins with.
 //!
-//! A table is connected by looking up its rows for each row so far, or by reading it once into a hash table. Every table
+//! A table is connected by looking up its rows for each row so far, or by reading it once into a hash table, which has no
+//! keys where no equality connects it. Every table
 //! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
 //! wins. Called by `join_order`.
 use crate::access::Choice;
 use crate::block::{Block, Source, SourceKind};
 use crate::equal_columns::EqualColumns;
 use crate::hints::DemandedOrder;
-use crate::join_order::{WantedOrder, equality_sides, projection_of};
+use crate::join_order::{WantedOrder, equality_sides, is_late, positions_of};
 use crate::planner::Planner;
 use crate::switches::Switch;
+use crate::walk::{any, is_volatile};
 use expression::Expr;
 use parser::hints::TableSwitch;
+use plan::AccessPath;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -28,6 +31,8 @@ const COST_ROW_OUT: f64 = 0.2;
 const UNCONNECTED: f64 = 1e6;
 /// A hash table that may grow beyond this is not built by choice.
 const HASH_BYTES_MAX: f64 = 64e6;
+/// What all rows are compared with is to be so many times smaller.
+const KEPT_FOR_ALL: f64 = 4.0;
 /// With more tables only as many beginnings are tried.
 const BEGINNINGS_MAX: usize = 8;
 
@@ -38,6 +43,8 @@ pub struct Connection {
     looked_up: f64,
     /// Reading it once for a hash join.
     hashed: Option<f64>,
+    /// The hash table has no keys: each row is compared with all of it.
+    pub keeps_all: bool,
     /// The rows of that reading.
     pub rows_alone: f64,
     /// Either side may be the one that is kept.
@@ -56,7 +63,8 @@ impl Connection {
             true => (rows, self.rows_alone),
             false => (self.rows_alone, rows),
         };
-        self.hashed.map(|read| read + kept * COST_BUILD + probing * COST_PROBE)
+        let compared = if self.keeps_all { kept.max(1.0) } else { 1.0 };
+        self.hashed.map(|read| read + kept * COST_BUILD + probing.max(1.0) * compared * COST_PROBE)
     }
 
     /// Whether the rows so far go into the hash table, because they are fewer.
@@ -90,16 +98,37 @@ impl Planner<'_> {
         let joins =
             conditions.iter().any(|condition| equality_sides(block, condition, placed, own).is_some());
         let looked_up = read_cost(&choice);
-        if !joins || !self.hashes(block, own) {
-            return Connection { looked_up, hashed: None, choice, rows_alone: 0.0, turns: false };
+        let alone = || {
+            let alone = conditions.iter().filter(|condition| block.sources_of(condition) == own);
+            self.choose(block, source, &alone.cloned().collect::<Vec<Expr>>(), 0, None)
+        };
+        let (rows_alone, turns) = (0.0, false);
+        let without = Connection { looked_up, hashed: None, keeps_all: false, choice, rows_alone, turns };
+        if !self.hashes(block, own) {
+            return without;
         }
-        let alone: Vec<Expr> =
-            conditions.iter().filter(|condition| block.sources_of(condition) == own).cloned().collect();
-        let inner = self.choose(block, source, &alone, 0, None);
-        let turns = self.may_turn(block, source);
-        let may_hash = turns || self.may_hash(block, source, inner.rows_out);
-        let hashed = (!choice.reads_outer || may_hash).then(|| read_cost(&inner));
-        Connection { looked_up, hashed, choice, rows_alone: inner.rows_out, turns }
+        if joins {
+            let (inner, turns) = (alone(), self.may_turn(block, source));
+            let may_hash = turns || self.may_hash(block, source, inner.rows_out);
+            let hashed = (!without.choice.reads_outer || may_hash).then(|| read_cost(&inner));
+            return Connection { hashed, rows_alone: inner.rows_out, turns, ..without };
+        }
+        if placed == 0 || !self.may_keep_all(block, &without.choice, conditions) {
+            return without;
+        }
+        let inner = alone();
+        if !self.may_hash(block, source, inner.rows_out) || !fits_for_all(block, own, inner.rows_out) {
+            return without;
+        }
+        Connection { hashed: Some(read_cost(&inner)), keeps_all: true, rows_alone: inner.rows_out, ..without }
+    }
+
+    /// Whether a table that would be read from end to end for each row before it may be kept in memory instead, without
+    /// keys.
+    fn may_keep_all(&self, block: &Block, choice: &Choice, conditions: &[Expr]) -> bool {
+        let is_whole = matches!(choice.path, AccessPath::FullScan | AccessPath::IndexScan { .. });
+        let differs = |condition: &Expr| is_late(block, condition) || any(condition, &is_volatile);
+        is_whole && !choice.reads_outer && block.row_goal.is_none() && !conditions.iter().any(differs)
     }
 
     /// Whether the rows so far may be the ones that are kept: not if they are locked, or read one by one for a LIMIT.
@@ -112,12 +141,11 @@ impl Planner<'_> {
     /// What reads the row before it has to run for each; rows that are locked are looked up one by one, a query that runs for each row of another one builds nothing, and
     /// what is built has to fit.
     fn may_hash(&self, block: &Block, source: usize, rows: f64) -> bool {
-        let bytes = rows * (64 + 48 * projection_of(block, source).len()) as f64;
         let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
         is_stored
             && block.sources[source].lock.is_none()
             && !self.builds_correlated
-            && bytes <= HASH_BYTES_MAX
+            && kept_bytes(block, 1 << source, rows) <= HASH_BYTES_MAX
     }
 
     /// The cheapest order of the sources.
@@ -187,6 +215,16 @@ impl Planner<'_> {
         let mut simulation = Simulation::new(self, block, (conditions, equal));
         simulation.best_of(sources, placed, rows)
     }
+}
+
+/// What so many rows take in a hash table.
+fn kept_bytes(block: &Block, sources: u64, rows: f64) -> f64 {
+    rows * (64 + 48 * positions_of(block, sources).len()) as f64
+}
+
+/// Whether so many rows may be kept to be compared with each row before.
+pub fn fits_for_all(block: &Block, sources: u64, rows: f64) -> bool {
+    kept_bytes(block, sources, rows) * KEPT_FOR_ALL <= HASH_BYTES_MAX
 }
 
 /// Small tables are priced as larger ones when their own paths are compared, not when tables are.

@@ -40,6 +40,8 @@ struct Way {
     ordered: bool,
     /// The rows so far are what the hash table keeps.
     keeps_outer: bool,
+    /// Without an equality the inner rows are kept, and all of them compared with each outer row.
+    keeps_all: bool,
     /// Nothing is gained by a hash table, since there is one row at most.
     once: bool,
 }
@@ -52,6 +54,8 @@ pub struct Build {
     pub node: Option<Node>,
     /// Sources whose positions are filled in the frames of `node` (or of the base frame).
     pub placed: u64,
+    /// The list is joined again for each row of others.
+    pub is_inner: bool,
     /// Conditions not yet checked anywhere.
     waiting: Vec<Expr>,
     /// The same, of conditions with subqueries, whose values are found once their tables are there.
@@ -147,8 +151,17 @@ impl Planner<'_> {
         let single_count = single.count_ones() as usize;
         let single = single | outer;
         let demanded = DemandedOrder::of(block, &sources[single_count..]);
-        let mut build =
-            Build { node: None, placed: outer, waiting, late, equal, ordered: false, single, demanded };
+        let mut build = Build {
+            node: None,
+            placed: outer,
+            is_inner: outer != 0,
+            waiting,
+            late,
+            equal,
+            ordered: false,
+            single,
+            demanded,
+        };
         let is_searched = !list.straight
             && (2..=SEARCH_MAX).contains(&(sources.len() - single_count))
             && sources.iter().all(|source| is_ready(block, *source, outer));
@@ -258,7 +271,8 @@ impl Planner<'_> {
                 let connection = self.connection(block, source, &usable, before);
                 let hash = connection.prefers_hash(rows);
                 let keeps_outer = !build.ordered && connection.keeps_outer(rows);
-                let way = Way { choice, hash, keeps_outer, ordered: build.ordered, once };
+                let keeps_all = !build.is_inner && connection.keeps_all;
+                let way = Way { choice, hash, keeps_outer, keeps_all, ordered: build.ordered, once };
                 self.join_source(block, outer, source, way, usable, before, JoinKind::Inner)?
             }
         };
@@ -286,8 +300,9 @@ impl Planner<'_> {
                 add_parts(block, &mut conditions, 1 << source);
                 let connection = self.connection(block, source, &conditions, before);
                 let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
+                let keeps_all = !build.is_inner && connection.keeps_all;
                 let (choice, ordered, once) = (connection.choice, build.ordered, build.is_one_row());
-                let way = Way { choice, hash, keeps_outer: false, ordered, once };
+                let way = Way { choice, hash, keeps_outer: false, keeps_all, ordered, once };
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
@@ -317,14 +332,14 @@ impl Planner<'_> {
     }
 
     /// Connects one more table: by lookups when its access path reads values of the tables before it, else by a hash
-    /// table over an equality, else by reading it again for each row.
+    /// table over an equality, else by comparing each row with all of it, which is kept or read again.
     #[expect(clippy::too_many_arguments, reason = "the parts of one join, used once")]
     fn join_source(
         &mut self,
         block: &mut Block,
         outer: Node,
         source: usize,
-        Way { choice, hash, keeps_outer, ordered, once }: Way,
+        Way { choice, hash, keeps_outer, keeps_all, ordered, once }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
@@ -333,11 +348,12 @@ impl Planner<'_> {
         let rows = outer.rows_passing() * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
         let inner_positions = positions_of(block, own);
         let width = block.frame.len();
+        let keeps_all = keeps_all && hash && !once;
         let hash = !once && (hash || !choice.reads_outer) && self.hashes(block, own);
         let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
             .into_iter()
             .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());
-        if equalities.is_empty() {
+        if equalities.is_empty() && !keeps_all {
             let inner = self.access_node(block, source, choice, rest)?;
             let join = NestedLoop {
                 outer: Box::new(outer),
@@ -372,7 +388,7 @@ impl Planner<'_> {
             inner_positions,
             keeps_order: ordered,
         };
-        if keeps_outer {
+        if keeps_outer && !join.outer_keys.is_empty() {
             std::mem::swap(&mut join.outer, &mut join.inner);
             std::mem::swap(&mut join.outer_keys, &mut join.inner_keys);
             join.inner_positions = (0..width).filter(|at| !join.inner_positions.contains(at)).collect();

@@ -3,6 +3,7 @@
 //!
 //! Called by `join_order` once the tables are there that the conditions of a match read. The cheapest way is taken.
 use crate::block::{Block, Source, SourceColumn, SourceKind};
+use crate::join_cost::fits_for_all;
 use crate::join_list::{Item, JoinList, Test};
 use crate::join_order::{Build, equality_sides, is_late, is_ready};
 use crate::planner::Planner;
@@ -10,6 +11,7 @@ use crate::price::price;
 use crate::select_build::project;
 use crate::semijoin::tells_apart;
 use crate::switches::Switch;
+use crate::walk::{any, is_volatile};
 use datum::{CompareMode, SqlError};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
@@ -35,7 +37,7 @@ impl Planner<'_> {
         let rows = outer.rows_passing();
         let kind = if test.anti { JoinKind::Anti } else { JoinKind::Semi };
         let before = build.placed;
-        let hashed = self.hashed_test(block, &outer, &test, before, (kind, build.ordered))?;
+        let hashed = self.hashed_test(block, &outer, &test, build, kind)?;
         let mut looked_block = block.clone();
         let mut list = test.inner.clone();
         list.conditions.extend(test.on.iter().cloned());
@@ -68,25 +70,29 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Through a hash table, if an equality connects the sides and nothing else stands in the way.
+    /// Through a hash table, if a condition connects the sides and nothing stands in the way; without an equality each row
+    /// is compared with all that is kept.
     fn hashed_test(
         &mut self,
         block: &Block,
         outer: &Node,
         test: &Test,
-        before: u64,
-        (kind, keeps_order): (JoinKind, bool),
+        build: &Build,
+        kind: JoinKind,
     ) -> Result<Option<(Node, Block)>, SqlError> {
-        let own = test.inner.sources();
+        let (own, before) = (test.inner.sources(), build.placed);
         let (inner_only, between): (Vec<Expr>, Vec<Expr>) =
             test.on.iter().cloned().partition(|condition| block.sources_of(condition) & !own == 0);
         let (equalities, on): (Vec<Expr>, Vec<Expr>) = between
             .into_iter()
             .partition(|condition| equality_sides(block, condition, before, own).is_some());
         let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
-        let may_hash = !equalities.is_empty()
+        let connects = match equalities.is_empty() {
+            true => !build.is_inner && may_keep_all(block, test, &on),
+            false => equalities.iter().all(converts_quietly),
+        };
+        let may_hash = connects
             && self.hashes(block, own)
-            && equalities.iter().all(converts_quietly)
             && !self.builds_correlated
             && !on.iter().chain(&equalities).any(|condition| is_late(block, condition))
             && !test.inner.any_condition(&reads_outer)
@@ -98,6 +104,9 @@ impl Planner<'_> {
         let mut list = test.inner.clone();
         list.conditions.extend(inner_only);
         let (inner, _) = self.plan_list(&mut block, list, 0, None)?;
+        if equalities.is_empty() && !fits_for_all(&block, own, inner.rows_passing()) {
+            return Ok(None);
+        }
         let (mut outer_keys, mut inner_keys, mut modes) = (Vec::new(), Vec::new(), Vec::new());
         for condition in equalities {
             let (outer_key, inner_key, mode) =
@@ -119,7 +128,7 @@ impl Planner<'_> {
             modes,
             on,
             inner_positions,
-            keeps_order,
+            keeps_order: build.ordered,
         };
         let rows = rows_left(outer.rows_passing());
         Ok(Some((Node::new(NodeKind::HashJoin(Box::new(join)), block.frame.len(), rows), block)))
@@ -200,6 +209,19 @@ impl Planner<'_> {
         }
         Ok(Some((block, list)))
     }
+}
+
+/// Whether all rows of a test's inner side may be kept to be compared with each row, though no equality connects them.
+fn may_keep_all(block: &Block, test: &Test, on: &[Expr]) -> bool {
+    let own = test.inner.sources();
+    let is_plain =
+        |source: &Source| matches!(source.kind, SourceKind::Stored { .. }) && source.lock.is_none();
+    let is_inner = |number: usize| own >> number & 1 == 1;
+    let differs = |condition: &Expr| any(condition, &is_volatile);
+    !on.is_empty()
+        && block.sources.iter().enumerate().all(|(number, source)| !is_inner(number) || is_plain(source))
+        && !test.on.iter().any(differs)
+        && !test.inner.any_condition(&differs)
 }
 
 /// No query among the sources reads tables of another one.

@@ -73,8 +73,15 @@ pub fn price_of(node: &Node) -> Price {
             plus(price_of(&join.outer), inner.first + (outer_rows - 1.0) * inner.again * share)
         }
         NodeKind::HashJoin(join) => {
-            let built = price(&join.inner) + join.inner.rows_passing() * COST_BUILD;
-            plus(price_of(&join.outer), built + join.outer.rows_passing() * COST_PROBE)
+            let kept = join.inner.rows_passing();
+            let built = price(&join.inner) + kept * COST_BUILD;
+            let compared = match join.outer_keys.is_empty() {
+                // The first match ends a test.
+                true if join.kind.only_tests() => kept.max(1.0) * 0.5,
+                true => kept.max(1.0),
+                false => 1.0,
+            };
+            plus(price_of(&join.outer), built + join.outer.rows_passing() * compared * COST_PROBE)
         }
         NodeKind::UnionAll { inputs } => each(inputs.iter().map(price).sum()),
         NodeKind::SetDifference { left, right, .. } => {

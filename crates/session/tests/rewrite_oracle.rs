@@ -96,10 +96,13 @@ impl Random {
         for _ in 0..[0, 0, 1, 1, 2][self.below(5) as usize] {
             let (member, alias) = self.member(depth);
             let kind = self.of(&["JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "JOIN", "STRAIGHT_JOIN"]);
-            let mut on = format!("{} = {}", self.column(&aliases), self.column(std::slice::from_ref(&alias)));
+            let (left, right) = (self.column(&aliases), self.column(std::slice::from_ref(&alias)));
+            let mut on = format!("{left} {} {right}", self.of(&["=", "=", "=", "=", "=", "=", "=", "<"]));
             aliases.push(alias);
-            if self.below(3) == 0 {
-                on = format!("{on} AND {}", self.condition(&aliases, 0, &[]));
+            match self.below(12) {
+                0..=3 => on = format!("{on} AND {}", self.condition(&aliases, 0, &[])),
+                4 | 5 => on = format!("({on} OR {})", self.condition(&aliases, 0, &[])),
+                _ => {}
             }
             text = format!("{text} {kind} {member} ON {on}");
         }

@@ -1,4 +1,4 @@
-//! Joins by equality through a hash table of the inner side.
+//! Joins through a hash table of the inner side, by equality or, where the table has no keys, of each row with all of it.
 //!
 //! An inner side that is too large is joined in turns: the table holds what fits, the inner rows behind that are put aside on disk
 //! by the hash of their keys, and so is each outer row, once it has been joined with the table, where inner rows of its part
@@ -233,31 +233,37 @@ impl<'p> HashJoinRows<'p> {
         if let (None, Some(key)) = (current.next, &current.key) {
             current.next = self.table.first(key);
         }
-        // One match tells all that a test wants to know.
         let tests = self.plan.kind.only_tests();
-        let left = if tests { BATCH_ROWS } else { left };
-        let mut tried = 0;
-        while let Some(found) = current.next.filter(|_| tried < left) {
+        let (mut tried, mut added) = (0, 0);
+        // The last row of `out` is one that is no match: the next one takes its place.
+        let mut is_open = false;
+        while let Some(found) = current.next.filter(|_| tried < BATCH_ROWS && added < left) {
             tried += 1;
             self.inner_row.clear();
             read_row(self.table.row(found), &mut self.inner_row)?;
-            let frame = out.push_copy(outer);
+            if !is_open {
+                out.push_copy(outer);
+                is_open = true;
+            }
+            let last = out.len() - 1;
+            let frame = out.row_mut(last);
             for (&position, value) in self.plan.inner_positions.iter().zip(self.inner_row.drain(..)) {
                 frame[position] = value;
             }
             current.next = self.table.next(found);
-            if all_hold(&self.plan.on, out.row(out.len() - 1), context).await? {
+            if all_hold(&self.plan.on, out.row(last), context).await? {
                 current.has_match = true;
+                // One match tells all that a test wants to know.
                 if tests {
-                    out.pop();
                     current.next = None;
+                } else {
+                    is_open = false;
+                    added += 1;
                 }
-            } else {
-                out.pop();
             }
-            if current.next.is_none() {
-                break;
-            }
+        }
+        if is_open {
+            out.pop();
         }
         let is_unfinished = current.next.is_some();
         self.pace.count(tried + 1).await;
