@@ -19,8 +19,12 @@ use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
 /// Plans are made with each of so many semijoins driving, and without.
 pub const DRIVING_MAX: usize = 4;
 
-/// A row of an inner side that is locked is not locked for nothing, unless that is so much cheaper.
+/// A row of an inner side that is locked is not locked for nothing, unless that is so much cheaper, or look-ups lock
+/// about as many.
 const LOCKED_GAIN: f64 = 10.0;
+const LOCKED_MORE: f64 = 2.0;
+/// So few rows are always looked up where they are locked.
+const LOCKED_FEW: f64 = 1000.0;
 
 impl Planner<'_> {
     /// Whether all tables are there that a match is looked for with.
@@ -42,6 +46,7 @@ impl Planner<'_> {
         let mut list = test.inner.clone();
         list.conditions.extend(test.on.iter().cloned());
         let (inner, _) = self.plan_list(&mut looked_block, list, before, None)?;
+        let looked_rows = rows * rows_read(&inner);
         let join = NestedLoop {
             outer: Box::new(outer),
             inner: Box::new(inner),
@@ -51,13 +56,14 @@ impl Planner<'_> {
         };
         let looked = Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows_left(rows));
         let is_locked = |source: usize| block.sources[source].lock.is_some();
-        let gain = if (0..block.sources.len()).any(|source| own >> source & 1 == 1 && is_locked(source)) {
-            LOCKED_GAIN
-        } else {
-            1.0
+        let locks = (0..block.sources.len()).any(|source| own >> source & 1 == 1 && is_locked(source));
+        let gain = |hashed: &Node| {
+            let hashed_rows = inner_of(hashed).map_or(f64::INFINITY, rows_read);
+            let locks_more = looked_rows < LOCKED_FEW || hashed_rows > looked_rows * LOCKED_MORE;
+            if locks && locks_more { LOCKED_GAIN } else { 1.0 }
         };
         build.node = Some(match hashed {
-            Some((hashed, hashed_block)) if price(&hashed) * gain < price(&looked) => {
+            Some((hashed, hashed_block)) if price(&hashed) * gain(&hashed) < price(&looked) => {
                 *block = hashed_block;
                 hashed
             }
@@ -236,6 +242,27 @@ pub fn converts_quietly(equality: &Expr) -> bool {
     let ExprKind::Compare(_, mode, left, right) = &equality.kind else { return false };
     let is_text = |side: &Expr| side.ty.column.kind.is_string();
     matches!(mode, CompareMode::Text(_)) || !is_text(left) && !is_text(right)
+}
+
+/// The inner side of a hash join.
+fn inner_of(node: &Node) -> Option<&Node> {
+    match &node.kind {
+        NodeKind::HashJoin(join) => Some(&join.inner),
+        _ => None,
+    }
+}
+
+/// The rows of tables that one run reads, and locks if they are locked.
+fn rows_read(node: &Node) -> f64 {
+    match &node.kind {
+        NodeKind::NestedLoop(join) => {
+            rows_read(&join.outer) + join.outer.rows_passing() * rows_read(&join.inner)
+        }
+        NodeKind::HashJoin(join) => rows_read(&join.outer) + rows_read(&join.inner),
+        NodeKind::Filter { input, .. } => rows_read(input),
+        NodeKind::Apply(apply) => rows_read(&apply.input),
+        _ => node.estimate.rows,
+    }
 }
 
 /// A guess of how many rows a test leaves.
