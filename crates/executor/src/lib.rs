@@ -27,6 +27,7 @@ mod kept;
 mod memory;
 mod outcome;
 mod row_store;
+mod seen_keys;
 mod session_memory;
 mod sides;
 mod sink;

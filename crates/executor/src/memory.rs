@@ -32,7 +32,7 @@ impl MemoryBudget {
     }
 
     /// Three quarters are taken: the rest is for what cannot be written to disk.
-    fn is_scarce(&self) -> bool {
+    pub fn is_scarce(&self) -> bool {
         self.used_bytes > self.limit_bytes / 4 * 3
     }
 

@@ -1,4 +1,4 @@
-//! Reads a stream's records in their order, one block ahead.
+//! Reads a stream's records in their order, one block ahead unless few of them are looked at.
 use crate::failure::{damaged, spill_error};
 use crate::writer::{LENGTH_BYTES, Stream};
 use datum::SqlError;
@@ -9,12 +9,14 @@ pub struct StreamReader {
     stream: Arc<Stream>,
     /// Blocks are given back behind the reader: it is the only one.
     consumes: bool,
+    reads_ahead: bool,
     /// The block that is read next, and the one that is being read.
     next_block: usize,
     pending: Option<(usize, Completion)>,
     current: Option<(usize, IoBuf)>,
-    /// Where in the current block the next bytes are.
+    /// Where in the current block the next bytes are, and where they begin in the first one.
     at: usize,
+    first_at: usize,
     /// The record, when it is spread over blocks.
     spread: Vec<u8>,
     record: Record,
@@ -35,10 +37,12 @@ impl StreamReader {
             left: stream.records(),
             stream,
             consumes: false,
+            reads_ahead: true,
             next_block: 0,
             pending: None,
             current: None,
             at: 0,
+            first_at: 0,
             spread: Vec::new(),
             record: Record::None,
         }
@@ -48,6 +52,16 @@ impl StreamReader {
     pub fn consuming(stream: Arc<Stream>) -> StreamReader {
         let mut reader = StreamReader::new(stream);
         reader.consumes = true;
+        reader
+    }
+
+    /// Reads the few records from this place on, before which there are `number` others.
+    pub(crate) fn looking(stream: Arc<Stream>, block: usize, at: usize, number: u64) -> StreamReader {
+        let mut reader = StreamReader::new(stream);
+        reader.left = reader.left.saturating_sub(number);
+        reader.reads_ahead = false;
+        reader.next_block = block;
+        reader.first_at = at;
         reader
     }
 
@@ -127,8 +141,10 @@ impl StreamReader {
         self.pending = None;
         result.map_err(spill_error)?;
         self.current = Some((index, block));
-        self.at = 0;
-        self.read_ahead();
+        self.at = std::mem::take(&mut self.first_at);
+        if self.reads_ahead {
+            self.read_ahead();
+        }
         Ok(())
     }
 

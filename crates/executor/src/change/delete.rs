@@ -5,10 +5,10 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::outcome::Outcome;
+use crate::seen_keys::SeenKeys;
 use datum::{SqlError, Value};
 use plan::{DeletePlan, DeleteTarget};
 use schema::{TableId, TriggerEvent};
-use std::collections::HashSet;
 use std::sync::Arc;
 use table::TableHandle;
 
@@ -19,7 +19,25 @@ struct Target<'p> {
 }
 
 /// With joins: rows already deleted, under whatever name of their table.
-type Done = HashSet<(TableId, Vec<u8>)>;
+struct Done {
+    rows: SeenKeys,
+    key: Vec<u8>,
+}
+
+impl Done {
+    /// Whether the row was not deleted yet; it is from now on.
+    async fn insert(
+        &mut self,
+        table: TableId,
+        row_key: &[u8],
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        self.key.clear();
+        self.key.extend_from_slice(&table.0.to_le_bytes());
+        self.key.extend_from_slice(row_key);
+        self.rows.insert(&self.key, context).await
+    }
+}
 
 pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     let mut targets = Vec::with_capacity(plan.targets.len());
@@ -28,7 +46,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         let foreign_keys = ForeignKeys::of(&handle, context);
         targets.push(Target { plan: target, handle, foreign_keys });
     }
-    let mut done = Done::new();
+    let mut done = Done { rows: SeenKeys::new(), key: Vec::new() };
     // Either needs the whole row.
     let reads_rows = targets.iter().any(|target| {
         target.foreign_keys.is_parent() || context.triggers.follow(target.plan.table.id, TriggerEvent::Delete)
@@ -50,7 +68,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
             for target in &targets {
                 // The inner side of an outer join without a match has no row.
                 let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
-                if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
+                if plan.collect_first && !done.insert(target.plan.table.id, row_key, context).await? {
                     continue;
                 }
                 let mut row = vec![Value::Null; target.plan.table.columns.len()];
@@ -87,7 +105,7 @@ async fn delete_with_children(
             for frame in rows.rows() {
                 context.check()?;
                 let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
-                if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
+                if plan.collect_first && !done.insert(target.plan.table.id, row_key, context).await? {
                     continue;
                 }
                 count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);

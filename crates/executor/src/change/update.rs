@@ -10,11 +10,11 @@ use crate::cooperate::Pace;
 use crate::deferred::retried;
 use crate::outcome::Outcome;
 use crate::row_store::RowStore;
+use crate::seen_keys::SeenKeys;
 use datum::{SqlError, Value};
 use engine::LockMode;
 use plan::{UpdatePlan, UpdateTarget};
 use schema::TriggerEvent;
-use std::collections::HashSet;
 use table::{ChangeOutcome, ReadyTable};
 
 struct Target<'p> {
@@ -23,7 +23,7 @@ struct Target<'p> {
     foreign_keys: ForeignKeys,
     assigner: Assigner<'p>,
     /// With joins: rows already updated, since each is changed once.
-    done: HashSet<Vec<u8>>,
+    done: SeenKeys,
     /// The statement changes this table under another name as well.
     is_twice: bool,
 }
@@ -41,7 +41,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
             assigner: Assigner::new(&target.table, context, plan.ignore)
                 .before_triggers(context.triggers.has(target.table.id, true, TriggerEvent::Update)),
             plan: target,
-            done: HashSet::new(),
+            done: SeenKeys::new(),
             is_twice: plan.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1,
         });
     }
@@ -106,11 +106,11 @@ async fn update_row(
     // The inner side of an outer join without a match has no row.
     let row_key = std::mem::take(&mut frame[target.plan.row_key_position]);
     let Value::Bytes(row_key) = row_key else { return Ok(()) };
-    if plan.collect_first && plan.targets.len() + usize::from(is_join(plan)) > 1 {
-        if target.done.contains(&row_key) {
-            return Ok(());
-        }
-        target.done.insert(row_key.clone());
+    let is_met_again = plan.collect_first
+        && plan.targets.len() + usize::from(is_join(plan)) > 1
+        && !target.done.insert(&row_key, context).await?;
+    if is_met_again {
+        return Ok(());
     }
     outcome.matched_rows += 1;
     let positions = &target.plan.column_positions;

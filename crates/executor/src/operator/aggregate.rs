@@ -3,6 +3,7 @@
 //! Once the groups of the hash table take too much memory, rows of other groups are put aside on disk; when the groups at hand have
 //! come out, those rows are grouped part by part.
 mod late_distinct;
+mod sorted_distinct;
 
 use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
@@ -12,6 +13,7 @@ use crate::cooperate::Pace;
 use crate::deferred::{all_evaluated, retried};
 use crate::divided::{Divided, Keys};
 use crate::memory::{Held, MemoryBudget, row_bytes};
+use crate::seen_keys::SeenKeys;
 use datum::{SqlError, Value};
 use expression::{Accumulator, AggregateFunction, EvalContext};
 use foldhash::{HashMap, HashMapExt};
@@ -46,6 +48,8 @@ pub struct AggregateRows<'p> {
     next_group: usize,
     is_filled: bool,
     held: Held,
+    /// What the groups of a run that was given up hold beside that.
+    left_bytes: usize,
     base: Vec<Value>,
     pace: Pace,
 }
@@ -58,6 +62,8 @@ struct Group {
     level: usize,
     /// Memory counted for the accumulators so far.
     counted_bytes: usize,
+    /// Sorted input: values of DISTINCT that the accumulators have no room for.
+    later: Option<Box<SeenKeys>>,
 }
 
 impl Group {
@@ -76,6 +82,7 @@ impl Group {
             accumulators: plan.aggregates.iter().map(|column| column.call.accumulator()).collect(),
             level: 0,
             counted_bytes: 0,
+            later: None,
         }
     }
 
@@ -143,6 +150,7 @@ impl<'p> AggregateRows<'p> {
             next_group: 0,
             is_filled: false,
             held: Held::default(),
+            left_bytes: 0,
             base: Vec::new(),
             pace: Pace::default(),
         }
@@ -168,9 +176,12 @@ impl<'p> AggregateRows<'p> {
                     group = Group::new(self.plan, row, context).await?;
                 }
                 self.late.add(&mut group, 0, row, context).await?;
+                if self.late.may_begin() {
+                    group.count_memory(&mut self.held, &mut context.memory)?;
+                    self.late.begin_if_needed(self.held.bytes(), context).await?;
+                }
             }
             group.count_memory(&mut self.held, &mut context.memory)?;
-            self.late.begin_if_needed(self.held.bytes(), context).await?;
         }
         self.groups.push(group);
         self.late.finish(&mut self.groups, &mut self.held, context).await
@@ -202,8 +213,10 @@ impl<'p> AggregateRows<'p> {
                 let group = &mut self.groups[number];
                 self.late.add(group, number, self.batch.row(index), context).await?;
                 group.count_memory(&mut self.held, &mut context.memory)?;
+                if self.late.may_begin() {
+                    self.late.begin_if_needed(self.held.bytes(), context).await?;
+                }
             }
-            self.late.begin_if_needed(self.held.bytes(), context).await?;
         }
         self.late.finish(&mut self.groups, &mut self.held, context).await
     }
@@ -255,6 +268,7 @@ impl<'p> AggregateRows<'p> {
         if !self.has_groups {
             // What a run before has left, which may have been given up in its midst.
             self.held.release(&mut context.memory);
+            context.memory.give_back(std::mem::take(&mut self.left_bytes));
         }
         self.read_batch(context).await?;
         let mut key = Vec::new();
@@ -268,8 +282,7 @@ impl<'p> AggregateRows<'p> {
             .await?;
             if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
                 if let Some((_, group)) = self.current.take() {
-                    self.held.give_back(group.counted_bytes, &mut context.memory);
-                    group.finish(self.plan, context.eval, out)?;
+                    self.end_group(group, context, out)?;
                 }
                 if self.plan.rollup {
                     self.roll_up(index, context, out).await?;
@@ -279,11 +292,8 @@ impl<'p> AggregateRows<'p> {
                 self.current = Some((key.clone(), group));
             }
             let row = self.batch.row(index);
-            if let Some((_, group)) = &mut self.current {
-                group.add(self.plan, row, context).await?;
-            }
-            for (_, group) in self.rollups.iter_mut().flatten() {
-                group.add(self.plan, row, context).await?;
+            for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
+                group.add_sorted(self.plan, row, &mut self.held, context).await?;
             }
         }
         for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
@@ -294,11 +304,9 @@ impl<'p> AggregateRows<'p> {
                 // The total of no rows.
                 Group::empty(self.plan).finish(self.plan, context.eval, out)?;
             }
-            if let Some((_, group)) = self.current.take() {
-                group.finish(self.plan, context.eval, out)?;
-            }
-            for (_, group) in std::mem::take(&mut self.rollups).into_iter().flatten() {
-                group.finish(self.plan, context.eval, out)?;
+            let rollups = std::mem::take(&mut self.rollups);
+            for (_, group) in self.current.take().into_iter().chain(rollups.into_iter().flatten()) {
+                self.end_group(group, context, out)?;
             }
         }
         Ok(())
@@ -311,7 +319,6 @@ impl<'p> AggregateRows<'p> {
         context: &mut ExecContext<'_>,
         out: &mut RowBatch,
     ) -> Result<(), SqlError> {
-        let row = self.batch.row(index);
         let count = self.plan.groups.len();
         if self.rollups.is_empty() {
             self.rollups.resize_with(count, || None);
@@ -321,6 +328,7 @@ impl<'p> AggregateRows<'p> {
             let length = count - 1 - place;
             let mut key = Vec::new();
             env::tick((length + 1) * TICKS_PER_VALUE);
+            let row = self.batch.row(index);
             retried(context, |eval| {
                 key.clear();
                 write_group_keys(&self.plan.groups[..length], row, eval, &mut key)
@@ -330,10 +338,9 @@ impl<'p> AggregateRows<'p> {
                 continue;
             }
             if let Some((_, group)) = self.rollups[place].take() {
-                self.held.give_back(group.counted_bytes, &mut context.memory);
-                group.finish(self.plan, context.eval, out)?;
+                self.end_group(group, context, out)?;
             }
-            let mut group = Group::new(self.plan, row, context).await?;
+            let mut group = Group::new(self.plan, self.batch.row(index), context).await?;
             group.values[length..].fill(Value::Null);
             group.level = length;
             self.rollups[place] = Some((key, group));
@@ -360,8 +367,9 @@ impl Operator for AggregateRows<'_> {
         self.by_key.clear();
         self.aside = Divided::default();
         self.late = LateDistinct::new(self.plan);
-        self.current = None;
-        self.rollups.clear();
+        let left = self.current.take().into_iter().chain(self.rollups.drain(..).flatten());
+        self.left_bytes +=
+            left.filter_map(|(_, group)| group.later).map(|later| later.held_bytes()).sum::<usize>();
         self.has_groups = false;
         self.next_group = 0;
         self.is_filled = false;

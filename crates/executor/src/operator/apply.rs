@@ -7,11 +7,12 @@ use crate::memory::{Held, row_bytes};
 use crate::operator::extreme::Extreme;
 use crate::operator::key_set::write_compare_key;
 use crate::row_store::RowStore;
+use crate::seen_keys::SeenKeys;
 use datum::{SqlError, Value, error_code};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{Apply, ApplyKind, Quantifier};
 use schema::LocalFuture;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub struct ApplyRows<'p> {
     plan: &'p Apply,
@@ -22,21 +23,18 @@ pub struct ApplyRows<'p> {
     /// The values for what the query took before.
     known: HashMap<Vec<u8>, Value>,
     held: Held,
-    /// What kept rows hold.
-    held_rows: usize,
+    /// What kept rows or keys hold.
+    held_kept: usize,
 }
 
 /// As many values are remembered.
 const KNOWN_MAX: usize = 4096;
 
-/// What a key of `Kept` costs beside its bytes.
-const ENTRY_BYTES: usize = 48;
-
 struct Kept {
     /// None where there are keys.
     rows: RowStore,
     /// For `x = ANY (..)` on one column: the keys of its values, and whether one is NULL.
-    keys: Option<(HashSet<Vec<u8>>, bool)>,
+    keys: Option<(SeenKeys, bool)>,
 }
 
 /// `left = column`, the condition of IN.
@@ -55,7 +53,7 @@ impl<'p> ApplyRows<'p> {
             kept: None,
             known: HashMap::new(),
             held: Held::default(),
-            held_rows: 0,
+            held_kept: 0,
         }
     }
 
@@ -140,7 +138,7 @@ impl<'p> ApplyRows<'p> {
             if !write_compare_key(equality.mode, &left, column_type, context.eval, &mut key) {
                 return Ok(Value::Null);
             }
-            return Ok(match (keys.contains(&key), has_null) {
+            return Ok(match (keys.contains(&key).await?, has_null) {
                 (true, _) => Value::boolean(true),
                 (false, true) => Value::Null,
                 (false, false) => Value::boolean(false),
@@ -163,18 +161,19 @@ impl<'p> ApplyRows<'p> {
     async fn keep(&mut self, context: &mut ExecContext<'_>) -> Result<Kept, SqlError> {
         self.query.start(&[]);
         self.held.release(&mut context.memory);
-        context.memory.give_back(std::mem::take(&mut self.held_rows));
+        context.memory.give_back(std::mem::take(&mut self.held_kept));
         let mut rows = RowStore::new(self.plan.query.width);
         if let Some(equality) = self.equality() {
-            let keys = Some(self.keep_keys(equality, context).await?);
-            return Ok(Kept { rows, keys });
+            let (keys, has_null) = self.keep_keys(equality, context).await?;
+            self.held_kept = keys.held_bytes();
+            return Ok(Kept { rows, keys: Some((keys, has_null)) });
         }
         if let Some(extreme) = Extreme::of(&self.plan.kind) {
             extreme.fill(&mut *self.query, &mut rows, context).await?;
         } else {
             rows.fill(&mut *self.query, context).await?;
         }
-        self.held_rows = rows.held_bytes();
+        self.held_kept = rows.held_bytes();
         Ok(Kept { rows, keys: None })
     }
 
@@ -183,8 +182,9 @@ impl<'p> ApplyRows<'p> {
         &mut self,
         equality: Equality<'p>,
         context: &mut ExecContext<'_>,
-    ) -> Result<(HashSet<Vec<u8>>, bool), SqlError> {
-        let (mut keys, mut has_null) = (HashSet::new(), false);
+    ) -> Result<(SeenKeys, bool), SqlError> {
+        let (mut keys, mut has_null) = (SeenKeys::new(), false);
+        let mut key = Vec::new();
         let mut rows = RowBatch::new(self.plan.query.width);
         let mut more = true;
         while more {
@@ -193,13 +193,12 @@ impl<'p> ApplyRows<'p> {
             more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
             for row in rows.rows() {
                 let value = equality.right.eval_ref(row, context.eval)?;
-                let mut key = Vec::new();
+                key.clear();
                 let column_type = &equality.right.ty.column;
-                if !write_compare_key(equality.mode, &value, column_type, context.eval, &mut key) {
+                if write_compare_key(equality.mode, &value, column_type, context.eval, &mut key) {
+                    keys.insert(&key, context).await?;
+                } else {
                     has_null = true;
-                } else if !keys.contains(&key) {
-                    self.held.take(key.len() + ENTRY_BYTES, &mut context.memory)?;
-                    keys.insert(key);
                 }
             }
         }

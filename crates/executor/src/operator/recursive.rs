@@ -6,16 +6,12 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::memory::Held;
 use crate::row_store::RowStore;
+use crate::seen_keys::SeenKeys;
 use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
 use plan::{Recursive, RecursiveBranch};
 use schema::LocalFuture;
-use std::collections::HashSet;
 use std::rc::Rc;
-
-/// What a key costs beside its bytes.
-const ENTRY_BYTES: usize = 48;
 
 pub struct RecursiveRows<'p> {
     plan: &'p Recursive,
@@ -27,8 +23,9 @@ pub struct RecursiveRows<'p> {
     /// Rows made in this round.
     made: RowStore,
     batch: RowBatch,
-    seen: HashSet<Vec<u8>>,
-    held_seen: Held,
+    /// UNION DISTINCT: the keys of all rows so far.
+    seen: SeenKeys,
+    key: Vec<u8>,
     rows_stored: u64,
     /// Nothing has been asked for since the start.
     is_new: bool,
@@ -46,8 +43,8 @@ impl<'p> RecursiveRows<'p> {
             rounds: 0,
             made: RowStore::new(width),
             batch: RowBatch::new(width),
-            seen: HashSet::new(),
-            held_seen: Held::default(),
+            seen: SeenKeys::new(),
+            key: Vec::new(),
             rows_stored: 0,
             is_new: true,
             pace: Pace::default(),
@@ -74,7 +71,7 @@ impl<'p> RecursiveRows<'p> {
     }
 
     /// Stores a row into the seed's types; `None` for one that was there before.
-    fn accept(
+    async fn accept(
         &mut self,
         row: Vec<Value>,
         context: &mut ExecContext<'_>,
@@ -87,15 +84,13 @@ impl<'p> RecursiveRows<'p> {
             None => row,
         };
         if self.plan.distinct {
-            let mut key = Vec::new();
+            self.key.clear();
             for (value, (_, column_type)) in row.iter().zip(&self.plan.columns) {
-                write_group_key(value, column_type, &mut key);
+                write_group_key(value, column_type, &mut self.key);
             }
-            if self.seen.contains(&key) {
+            if !self.seen.insert(&self.key, context).await? {
                 return Ok(None);
             }
-            self.held_seen.take(key.len() + ENTRY_BYTES, &mut context.memory)?;
-            self.seen.insert(key);
         }
         Ok(Some(row))
     }
@@ -145,7 +140,6 @@ impl Operator for RecursiveRows<'_> {
         self.running = None;
         self.rounds = 0;
         self.is_new = true;
-        self.seen.clear();
         self.rows_stored = 0;
     }
 
@@ -158,7 +152,7 @@ impl Operator for RecursiveRows<'_> {
         Box::pin(async move {
             context.interrupt.check()?;
             if std::mem::take(&mut self.is_new) {
-                self.held_seen.release(&mut context.memory);
+                self.seen.clear(&mut context.memory);
                 self.made.clear(&mut context.memory);
             }
             self.batch.clear();
@@ -170,7 +164,7 @@ impl Operator for RecursiveRows<'_> {
             self.pace.count(self.batch.len() + 1).await;
             for index in 0..self.batch.len() {
                 let row = self.batch.take_row(index);
-                if let Some(row) = self.accept(row, context)? {
+                if let Some(row) = self.accept(row, context).await? {
                     self.made.push(&row, context).await?;
                     out.push_row(row);
                 }

@@ -59,6 +59,9 @@ const UNORDERED: &[&str] = &[
     "SELECT id FROM t WHERE a NOT IN (SELECT a FROM u WHERE a IS NOT NULL AND c > 8)",
     "SELECT id, (SELECT COUNT(*) FROM u WHERE u.a = t.a) FROM t",
     "SELECT a, b, SUM(c) FROM t GROUP BY a, b WITH ROLLUP",
+    "SELECT a, b, COUNT(DISTINCT d), SUM(DISTINCT id), COUNT(*) FROM t GROUP BY a, b WITH ROLLUP",
+    "SELECT id, a IN (SELECT a FROM u), b NOT IN (SELECT b FROM u WHERE b IS NOT NULL), d IN (SELECT d FROM t WHERE c > 3) FROM t",
+    "WITH RECURSIVE r AS (SELECT a, b FROM t UNION SELECT u.c, u.b FROM r JOIN u ON r.a = u.a) SELECT a, b FROM r",
 ];
 
 struct Random(u64);
@@ -210,5 +213,42 @@ fn a_killed_statement_gives_its_space_back() {
             assert_eq!(db.temporary.used_bytes(), 0, "{sql}");
         }
         assert!(killed > 2, "{sql} was killed {killed} times");
+    }
+}
+
+#[test]
+fn keys_that_were_met_go_to_disk() {
+    let mut db = Database::new();
+    db.create("k", &["id int", "a int", "g int"], &["primary id", "index g g"]);
+    db.create("m", &["id int", "k_id int"], &["primary id"]);
+    let numbers = "WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT i * 2 FROM n WHERE i <= 1000
+        UNION SELECT i * 2 + 1 FROM n WHERE i < 1000)";
+    let insert = format!("INSERT INTO k {numbers} SELECT i, i % 1500, i % 3 FROM n");
+    let insert_m = format!("INSERT INTO m {numbers} SELECT i, i % 1600 FROM n");
+    let statements = [
+        (insert.as_str(), "2000 affected"),
+        (insert_m.as_str(), "2000 affected"),
+        ("SELECT SUM(a IN (SELECT id + 1 FROM k)), SUM(id NOT IN (SELECT a FROM k)) FROM k", "1997 501"),
+        (
+            "SELECT COUNT(DISTINCT id), COUNT(DISTINCT a), SUM(DISTINCT a) FROM k FORCE INDEX (g) GROUP BY g",
+            "666 500 374250
+            667 500 374750
+            667 500 375250",
+        ),
+        (
+            "SELECT COUNT(DISTINCT id), COUNT(DISTINCT a) FROM k GROUP BY g % 2 WITH ROLLUP",
+            "1333 1000
+            667 500
+            2000 1500",
+        ),
+        ("UPDATE k JOIN m ON k.id = m.k_id SET k.a = k.a + 1 WHERE m.id < 1990", "1599 affected"),
+        ("DELETE k, m FROM k JOIN m ON k.id = m.k_id", "3598 affected"),
+    ];
+    db.memory_bytes = 30_000;
+    for (sql, expected) in statements {
+        let files = db.temporary.files_created();
+        db.check(sql, expected);
+        assert!(db.temporary.files_created() > files, "{sql} needs no file");
+        assert_eq!(db.temporary.used_bytes(), 0, "{sql}");
     }
 }

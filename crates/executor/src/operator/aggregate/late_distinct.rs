@@ -38,13 +38,19 @@ impl<'p> LateDistinct<'p> {
         }
     }
 
-    /// From now on new values are put aside, when the groups hold more than the share.
+    /// There are values that can be put aside, and none are yet.
+    pub fn may_begin(&self) -> bool {
+        !self.has_begun && !self.columns.is_empty()
+    }
+
+    /// From now on new values are put aside, when the groups hold more than the share or there is little memory left.
     pub async fn begin_if_needed(
         &mut self,
         held_bytes: usize,
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
-        if self.has_begun || self.columns.is_empty() || held_bytes <= context.settings.shares.rows_bytes {
+        let has_room = held_bytes <= context.settings.shares.rows_bytes && !context.memory.is_scarce();
+        if has_room || !self.may_begin() {
             return Ok(());
         }
         self.has_begun = true;
