@@ -118,8 +118,13 @@ impl ColumnType {
         ColumnType { length: COMPUTED_YEAR_LENGTH, ..ColumnType::new(TypeKind::Year) }
     }
 
+    /// The YEAR that an expression takes from others, which is shown without leading zeros as well.
+    pub fn chosen_year() -> ColumnType {
+        ColumnType { length: COMPUTED_YEAR_LENGTH - 1, ..ColumnType::new(TypeKind::Year) }
+    }
+
     pub fn is_computed_year(&self) -> bool {
-        self.kind == TypeKind::Year && self.length == COMPUTED_YEAR_LENGTH
+        self.kind == TypeKind::Year && self.length > 0
     }
 
     #[must_use]

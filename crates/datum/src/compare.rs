@@ -9,7 +9,7 @@ use collation::CollationId;
 
 use crate::column_type::{ColumnType, TypeKind};
 use crate::error::SqlError;
-use crate::error_code::ER_INCORRECT_VALUE;
+use crate::error_code::{ER_INCORRECT_VALUE, ER_TRUNCATED_WRONG_VALUE};
 use crate::json::{compare_json, json_key};
 use crate::moment::MomentContext;
 use crate::number::{WarningSink, is_exact_integer, no_warning, shown};
@@ -36,12 +36,10 @@ pub enum CompareMode {
 impl CompareMode {
     /// The mode for operands of these types; `collation` is the one that won between them.
     pub fn of(left: &ColumnType, right: &ColumnType, collation: CollationId) -> CompareMode {
-        // A hexadecimal literal is a number unless it meets text.
+        // A hexadecimal literal is a number where it meets one.
         let number = TypeKind::LongLong;
-        let as_number = |hex: &ColumnType, other: &ColumnType| {
-            hex.is_hex_literal()
-                && (other.kind.is_numeric() || (other.kind.is_temporal() && !other.kind.has_date()))
-        };
+        let as_number =
+            |hex: &ColumnType, other: &ColumnType| hex.is_hex_literal() && other.kind.is_numeric();
         let l = if as_number(left, right) { &number } else { &left.kind };
         let r = if as_number(right, left) { &number } else { &right.kind };
         let is_texty = |kind: &TypeKind| kind.is_string() || kind.has_members() || *kind == TypeKind::Null;
@@ -142,10 +140,8 @@ fn compare_converted(
             Some(left.cmp(&moment_or_zero(right, context, warn)))
         }
         CompareMode::Time => {
-            let time = |operand: Operand<'_>| {
-                operand.value.to_time(operand.column, context).map_or(Time::ZERO, |parsed| parsed.value)
-            };
-            Some(time(left).cmp(&time(right)))
+            let left = time_or_zero(left, context, warn);
+            Some(left.cmp(&time_or_zero(right, context, warn)))
         }
         CompareMode::Json => {
             let (left_value, right_value) = (in_zone(left, context), in_zone(right, context));
@@ -176,6 +172,20 @@ pub(crate) fn moment_or_zero(
             DateTime::ZERO
         }
     }
+}
+
+/// What is no time compares as the zero time, with a warning where it is a text.
+pub(crate) fn time_or_zero(
+    operand: Operand<'_>,
+    context: &MomentContext<'_>,
+    warn: &mut dyn FnMut(SqlError),
+) -> Time {
+    let parsed = operand.value.to_time(operand.column, context);
+    let is_whole = parsed.as_ref().is_ok_and(|parsed| !parsed.truncated);
+    if !is_whole && matches!(operand.value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_)) {
+        warn(ER_TRUNCATED_WRONG_VALUE.with(&[&"time", &shown(&operand.value.to_text(operand.column))]));
+    }
+    parsed.map_or(Time::ZERO, |parsed| parsed.value)
 }
 
 /// Instants enter numeric comparison as the session's clock shows them.

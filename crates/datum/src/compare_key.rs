@@ -2,10 +2,9 @@
 //!
 //! Invariant: two keys of one mode are equal exactly where `compare` says that the operands are, and no key is the
 //! beginning of another, so keys of several operands may follow one another. Called by long IN lists.
-use crate::compare::{CompareMode, Operand, in_zone, moment_or_zero};
+use crate::compare::{CompareMode, Operand, in_zone, moment_or_zero, time_or_zero};
 use crate::moment::MomentContext;
 use crate::number::WarningSink;
-use crate::temporal::Time;
 
 /// Appends the key of an operand; false for what compares with nothing (NULL) and for documents, which have none.
 pub fn write_compare_key(
@@ -42,7 +41,7 @@ pub fn write_compare_key(
             key.extend_from_slice(&moment.to_packed().to_be_bytes());
         }
         CompareMode::Time => {
-            let time = value.to_time(column, context).map_or(Time::ZERO, |parsed| parsed.value);
+            let time = time_or_zero(operand, context, warn);
             key.extend_from_slice(&time.to_micros().to_be_bytes());
         }
         CompareMode::Json => return false,

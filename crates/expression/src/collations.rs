@@ -288,7 +288,7 @@ impl Coercibility {
             Coercibility::SystemConstant => "SYSCONST",
             Coercibility::Coercible => "COERCIBLE",
             Coercibility::Numeric => "NUMERIC",
-            Coercibility::Ignorable => "IGNORABLE",
+            Coercibility::Ignorable => "NULL",
         }
     }
 }

@@ -13,6 +13,7 @@ use datum::{CompareMode, Operand, SqlError, Value, write_compare_key};
 use crate::context::EvalContext;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind};
+use crate::function::Volatility;
 
 /// Shorter lists are compared one by one, which takes no longer.
 pub const LIST_LONG: usize = 16;
@@ -56,8 +57,12 @@ impl ListId {
 pub(crate) fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
-        ExprKind::Negate(operand) | ExprKind::Cast(operand) | ExprKind::Relabel(operand) => {
-            is_constant(operand)
+        ExprKind::Negate(operand)
+        | ExprKind::Cast(operand)
+        | ExprKind::Fit(operand)
+        | ExprKind::Relabel(operand) => is_constant(operand),
+        ExprKind::Call(function, arguments) => {
+            function.volatility == Volatility::Pure && arguments.iter().all(is_constant)
         }
         _ => false,
     }

@@ -53,6 +53,22 @@ pub struct TableDef {
 }
 
 impl TableDef {
+    /// The column that `_rowid` is: that of the primary key, else of the first unique index without NULLs, if it is the only
+    /// one there and an integer.
+    pub fn row_id_column(&self) -> Option<usize> {
+        let is_key = |index: &&IndexDef| {
+            let parts = || index.parts.iter();
+            index.kind == IndexKind::Primary
+                || (index.is_unique() && parts().all(|part| !self.columns[part.column].column_type.nullable))
+        };
+        let mut keys = self.indexes.iter().filter(is_key);
+        let primary = self.indexes.iter().find(|index| index.kind == IndexKind::Primary);
+        match primary.or_else(|| keys.next())?.parts.as_slice() {
+            [part] if self.columns[part.column].column_type.kind.is_integer() => Some(part.column),
+            _ => None,
+        }
+    }
+
     /// A table without indexes; the caller fills in the rest and calls `arrange_indexes`.
     pub fn new(id: TableId, database: impl Into<String>, name: impl Into<String>) -> TableDef {
         TableDef {

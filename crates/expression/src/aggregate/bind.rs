@@ -174,7 +174,10 @@ fn same_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     if matches!(argument.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_)) {
         cast_text(bind, argument)?;
     }
-    let column = ColumnType { nullable: true, ..argument.ty.column.clone() };
+    let column = match argument.ty.column.kind {
+        TypeKind::Year => ColumnType::chosen_year(),
+        _ => ColumnType { nullable: true, ..argument.ty.column.clone() },
+    };
     Ok(ExprType::new(column, argument.ty.coercibility))
 }
 

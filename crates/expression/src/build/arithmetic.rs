@@ -5,6 +5,7 @@ use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, Ty
 use TypeKind as K;
 
 use super::merge::{bytes_max, integer_digits};
+use super::through::number_of_moments;
 use super::{BindContext, Wanted, numeric};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::text_column;
@@ -188,7 +189,10 @@ impl BindContext {
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
     pub fn negate(&self, mut operand: Expr) -> Result<Expr, SqlError> {
         self.expect(&mut operand, Wanted::Double)?;
-        let operand = self.as_number(operand, ColumnType::double())?;
+        let operand = match number_of_moments(&operand) {
+            Some(number) => self.convert_chosen(operand, double(number.fixed_scale()))?,
+            None => self.as_number(operand, ColumnType::double())?,
+        };
         match &operand.kind {
             // What is negated again is a DECIMAL.
             ExprKind::Literal(Value::Int(number)) if *number < 0 && *number != i64::MIN => {

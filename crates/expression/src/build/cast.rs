@@ -2,9 +2,9 @@
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, SqlMode, TypeKind, error_code};
 
-use super::BindContext;
 use super::merge::{bytes_max, shown_width};
 use super::through::is_mixed;
+use super::{BindContext, Wanted};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::text_column;
 
@@ -14,6 +14,10 @@ impl BindContext {
         self.marker_beside(&mut operand, &target);
         if target.kind.has_date() {
             self.become_zero_moment(&mut operand);
+        }
+        if target.kind.is_integer() {
+            let wanted = if target.unsigned { Wanted::Unsigned } else { Wanted::Integer };
+            self.expect(&mut operand, wanted)?;
         }
         // CAST makes an integer of the text that is chosen.
         let is_text_choice =
@@ -58,7 +62,8 @@ impl BindContext {
             || target.kind == TypeKind::Json
             || (target.is_text() && operand.ty.column.kind.is_string() && !operand.ty.column.is_text());
         let nullable = operand.ty.column.nullable || may_fail;
-        let coercibility = if numeric { Coercibility::Numeric } else { Coercibility::Implicit };
+        let binds_as_number = numeric && target.kind != TypeKind::Json;
+        let coercibility = if binds_as_number { Coercibility::Numeric } else { Coercibility::Implicit };
         let column = ColumnType { nullable, ..target };
         Expr { kind: ExprKind::Cast(Box::new(operand)), ty: ExprType::new(column, coercibility) }
     }

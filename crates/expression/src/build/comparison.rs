@@ -1,9 +1,9 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, error_code};
 
+use super::in_list::together_mode;
 use super::{BindContext, boolean};
 use crate::collations::{Purpose, illegal_mix};
-use crate::constant_set::ListId;
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
@@ -18,10 +18,14 @@ impl BindContext {
         self.derive_pair(left, right);
         for _ in 0..2 {
             self.fold_number(left, right);
-            self.fold_date_number(left, right);
+            self.fold_date_number(left, right, operation == " IN ");
             std::mem::swap(left, right);
         }
         let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
+        if mode == CompareMode::Time {
+            self.check_time_text(left, right);
+            self.check_time_text(right, left);
+        }
         if mode == CompareMode::Time && !self.is_timely(left, right) {
             mode = CompareMode::Text(self.connection_collation);
         }
@@ -79,9 +83,16 @@ impl BindContext {
         operand: &mut Expr,
         others: &mut [Expr],
     ) -> Result<(), SqlError> {
+        let all = || std::iter::once(&*operand).chain(others.iter());
+        if all().any(|expr| expr.ty.column.kind == TypeKind::Json) {
+            return Ok(());
+        }
+        // Numbers in hexadecimal are texts where somebody tells the collation.
+        let is_told = all().any(|expr| expr.ty.coercibility == Coercibility::Explicit);
         let is_text = |expr: &Expr| {
             let kind = &expr.ty.column.kind;
-            (kind.is_string() || kind.has_members()) && !expr.ty.column.is_hex_literal()
+            (kind.is_string() || kind.has_members() || *kind == TypeKind::Null)
+                && (is_told || !expr.ty.column.is_hex_literal())
         };
         if !is_text(operand) || others.iter().filter(|other| is_text(other)).count() < 2 {
             return Ok(());
@@ -107,42 +118,6 @@ impl BindContext {
         }
     }
 
-    pub fn in_list(&self, negated: bool, mut operand: Expr, mut list: Vec<Expr>) -> Result<Expr, SqlError> {
-        let mut members = Vec::with_capacity(list.len());
-        let mut nullable = operand.ty.column.nullable;
-        let is_mixed = list.len() > 1;
-        let together = match is_mixed {
-            true => together_mode(std::iter::once(&operand).chain(&list), false),
-            false => None,
-        };
-        if !is_mixed && let [member] = list.as_mut_slice() {
-            self.fold_stored(&operand, member)?;
-        }
-        let all = match list.as_slice() {
-            [first, second] => vec![operand.clone(), first.clone(), second.clone()],
-            _ => Vec::new(),
-        };
-        self.align_texts(" IN ", &mut operand, &mut list)?;
-        for mut member in list {
-            // A member that is no moment simply equals none, when it stands among others.
-            let operation = if is_mixed { " IN " } else { "=" };
-            let mode =
-                match together.map_or_else(|| self.compare_mode(operation, &mut operand, &mut member), Ok) {
-                    Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
-                    // The message tells of all operands.
-                    Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) && is_mixed => {
-                        let count = error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&operation]);
-                        return Err(if all.is_empty() { count } else { illegal_mix(operation, &all) });
-                    }
-                    mode => mode?,
-                };
-            nullable |= member.ty.column.nullable;
-            members.push((if is_mixed { as_members(mode) } else { mode }, member));
-        }
-        let id = ListId::of(members.len(), 1, members.iter());
-        Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
-    }
-
     /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different
     /// domains become two comparisons.
     pub fn between(&self, negated: bool, mut operand: Expr, low: Expr, high: Expr) -> Result<Expr, SqlError> {
@@ -151,6 +126,7 @@ impl BindContext {
             self.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
         }
         let mut bounds = [low, high];
+        self.derive_beside_first(&mut operand, &mut bounds);
         for bound in &mut bounds {
             self.fold_stored(&operand, bound)?;
         }
@@ -161,6 +137,7 @@ impl BindContext {
         let [mut low, mut high] = bounds;
         let (low_mode, mut high_mode) = match together {
             Some(mode) => (mode, mode),
+            None if is_time_among_numbers(&all) => (CompareMode::Double, CompareMode::Double),
             None => {
                 let low = self.bound_mode(&mut operand, &mut low, &all)?;
                 (low, self.bound_mode(&mut operand, &mut high, &all)?)
@@ -276,25 +253,10 @@ impl BindContext {
     }
 }
 
-/// The mode of all comparisons of a list or of bounds: where moments stand among texts alone, all of them are moments. Times
-/// are, where `all_times` of them are asked for, only if there is no text.
-fn together_mode<'e>(exprs: impl Iterator<Item = &'e Expr>, all_times: bool) -> Option<CompareMode> {
-    let (mut has_date, mut has_time, mut has_text) = (false, false, false);
-    for expr in exprs {
-        match &expr.ty.column.kind {
-            TypeKind::Null => {}
-            kind if kind.has_date() => has_date = true,
-            TypeKind::Time { .. } => has_time = true,
-            kind if kind.is_string() || kind.has_members() => has_text = true,
-            _ => return None,
-        }
-    }
-    match () {
-        () if !has_text => None,
-        () if has_date => Some(CompareMode::DateTime),
-        () if has_time && !all_times => Some(CompareMode::Time),
-        () => None,
-    }
+/// Whether there are times, texts and numbers, which are compared as numbers.
+fn is_time_among_numbers(exprs: &[Expr]) -> bool {
+    let any = |is_of: fn(&TypeKind) -> bool| exprs.iter().any(|expr| is_of(&expr.ty.column.kind));
+    any(|kind| matches!(kind, TypeKind::Time { .. })) && any(TypeKind::is_string) && any(TypeKind::is_numeric)
 }
 
 /// Lists, bounds and the candidates of CASE are compared without regard to fixed digits.

@@ -3,6 +3,7 @@ use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use super::comparison::as_members;
+use super::in_list::{is_text, is_time};
 use super::merge::{Merging, bytes_max, merged_type, string_type};
 use super::{BindContext, Wanted, boolean};
 use crate::collations::{Purpose, illegal_mix};
@@ -170,6 +171,21 @@ impl BindContext {
                 };
             }
         }
+        // A text operand meets moments as texts.
+        if is_text(&operand) && candidate.ty.column.kind.has_date() {
+            crate::functions::cast_text(self, &mut candidate)?;
+        }
+        if is_time(&operand) {
+            self.become_time(&mut candidate)?;
+            if is_text(&candidate) {
+                let sides = (Box::new(operand), Box::new(candidate));
+                let mode = datum::CompareMode::Time;
+                return Ok(boolean(
+                    ExprKind::Compare(ComparisonOperator::Equal, mode, sides.0, sides.1),
+                    true,
+                ));
+            }
+        }
         let given = (operand.clone(), candidate.clone());
         let mut comparison = match self.compare_for("case", ComparisonOperator::Equal, operand, candidate) {
             // What is no moment simply equals none.
@@ -202,6 +218,9 @@ impl BindContext {
         let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
         (ty.column.nullable, ty.is_truth) = (true, false);
+        if ty.column.kind == TypeKind::Year {
+            ty.column = ColumnType::chosen_year();
+        }
         // A text literal that is compared with bytes is bytes.
         let is_constant = matches!(left.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
         let is_of_bytes = matches!(

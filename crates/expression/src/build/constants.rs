@@ -3,10 +3,11 @@
 //! A text beside a moment is that moment, or error 1525; beside TIME, YEAR and integer columns a constant is what the column
 //! would store. Invariant: what is built is right for the constant's other values too, or the plan is for this one only.
 //! Callers: the comparisons of `comparison`.
-use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, CompareMode, Condition, Severity, SqlError, TypeKind, Value, error_code};
 
 use super::BindContext;
 use super::reading::{Reading, whole_value};
+use crate::constant_set::is_constant;
 use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
 
@@ -18,13 +19,47 @@ impl BindContext {
             return Ok(());
         }
         match column.ty.column.kind {
-            TypeKind::Time { .. } if constant.ty.column.kind.has_date() && self.peek(constant).is_some() => {
+            TypeKind::Time { .. } if constant.ty.column.kind.has_date() && is_constant(constant) => {
                 let moment = std::mem::replace(constant, Expr::null());
                 *constant = self.convert(moment, column.ty.column.clone())?;
             }
+            TypeKind::Year if constant.ty.column.kind.is_temporal() => self.fold_year_of(constant)?,
             TypeKind::Year => self.fold_year(constant),
             _ => {}
         }
+        Ok(())
+    }
+
+    /// A constant text beside a BIGINT or YEAR column that is compared as text is the number which its beginning says.
+    pub(crate) fn fold_integer_text(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+        let is_column = matches!(column.kind, ExprKind::Column(_));
+        match column.ty.column.kind {
+            TypeKind::Year if is_column => self.fold_stored(column, constant),
+            TypeKind::LongLong if is_column && constant.ty.column.is_text() => {
+                let Some(value) = self.decisive(constant) else { return Ok(()) };
+                let number = value.to_f64(&constant.ty.column, &mut |warning| self.warn(warning));
+                const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+                if let Some(number) =
+                    number.filter(|number| number.fract() == 0.0 && number.abs() <= EXACT_MAX)
+                {
+                    *constant = Expr::int(number as i64);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The year of a constant moment; a time is of today.
+    fn fold_year_of(&self, constant: &mut Expr) -> Result<(), SqlError> {
+        if !is_constant(constant) || constant.ty.column.kind == TypeKind::Year {
+            return Ok(());
+        }
+        let mut moment = std::mem::replace(constant, Expr::null());
+        if !moment.ty.column.kind.has_date() {
+            moment = self.call("curdate", Vec::new())?;
+        }
+        *constant = self.call("year", vec![moment])?;
         Ok(())
     }
 
@@ -56,20 +91,75 @@ impl BindContext {
         }
     }
 
-    /// A number that a date column is compared with is a date when it reads as one: `d = 20240131`.
-    pub(super) fn fold_date_number(&self, column: &Expr, literal: &mut Expr) {
-        let is_date_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.has_date();
-        if !is_date_column || !matches!(self.peek(literal), Some(Value::Int(_))) {
+    /// A number that a date column is compared with is a date when it reads as one: `d = 20240131`. Members of a list that
+    /// are none are not told of.
+    pub(super) fn fold_date_number(&self, column: &Expr, literal: &mut Expr, is_member: bool) {
+        let is_column = matches!(column.kind, ExprKind::Column(_));
+        let Some(value) = self.peek(literal).filter(|_| is_column && literal.ty.column.kind.is_numeric())
+        else {
+            return;
+        };
+        if matches!(column.ty.column.kind, TypeKind::Time { .. }) && !is_member {
+            self.check_numbered_time(column, literal, &value);
+        }
+        if !column.ty.column.kind.has_date() {
             return;
         }
         let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
         let moment = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
-        if !self.read_as(literal, Reading::NumberedMoment { lenient }, moment) {
-            let text = literal.to_string();
-            let name = column.ty.name.as_deref().unwrap_or_default().rsplit('.').next().unwrap_or_default();
-            let place = name.trim_matches('`');
-            self.warn(error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", &text, &place, &1]));
+        let is_moment = match value {
+            Value::Int(_) => self.read_as(literal, Reading::NumberedMoment { lenient }, moment),
+            _ => {
+                self.decide_by(literal);
+                let number = value.to_f64(&literal.ty.column, &mut datum::no_warning).unwrap_or(0.0);
+                datum::DateTime::from_number(number as i64, true).is_some()
+            }
+        };
+        if !is_moment && !is_member {
+            let name = if column.ty.column.kind == TypeKind::Date { "date" } else { "datetime" };
+            self.warn_of_stored(name, column, &literal.to_string(), Severity::Warning);
         }
+    }
+
+    fn check_numbered_time(&self, column: &Expr, literal: &Expr, value: &Value) {
+        self.decide_by(literal);
+        let number = value.to_f64(&literal.ty.column, &mut datum::no_warning).unwrap_or(0.0);
+        if datum::Time::from_number(number as i64).is_none() {
+            self.warn_of_stored("time", column, &literal.to_string(), Severity::Warning);
+        }
+    }
+
+    /// Warns of a text that a TIME column would not store, or of whose moment it would keep the time alone.
+    pub(super) fn check_time_text(&self, column: &Expr, constant: &Expr) {
+        let is_time = matches!(column.ty.column.kind, TypeKind::Time { .. });
+        if !is_time || !matches!(column.kind, ExprKind::Column(_)) {
+            return;
+        }
+        let Some(Value::Bytes(text)) = self.peek(constant) else { return };
+        if text.is_empty() {
+            return;
+        }
+        let shown = datum::shown(&text);
+        match datum::Time::parse(&text) {
+            Some(parsed) if !parsed.truncated => {
+                if datum::DateTime::parse(&text, true).is_some() && text.len() > 10 {
+                    self.decide_by(constant);
+                    self.warn_of_stored("time", column, &shown, Severity::Note);
+                }
+            }
+            _ => {
+                self.decide_by(constant);
+                self.warn_of_stored("time", column, &shown, Severity::Warning);
+            }
+        }
+    }
+
+    /// 1292 for a constant that a column would not store as it is.
+    fn warn_of_stored(&self, kind: &str, column: &Expr, shown: &str, severity: Severity) {
+        let name = column.ty.name.as_deref().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+        let place = name.trim_matches('`');
+        let error = error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&kind, &shown, &place, &1]);
+        self.conditions.borrow_mut().push(Condition { severity, error });
     }
 
     /// A text literal compared with a moment is read once, here, not for every row; one that is no moment is error

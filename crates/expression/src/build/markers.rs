@@ -14,7 +14,7 @@ use datum::{ColumnType, SqlError, TypeKind, error_code};
 use super::BindContext;
 use super::reading::{Numeral, Reading};
 use super::wanted::{Wanted, wanted_by};
-use crate::expr::{Coercibility, Expr, ExprKind};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::interval::IntervalUnit;
 
 /// The markers of a statement that is prepared or executed.
@@ -168,9 +168,42 @@ impl BindContext {
                     .find(|column| column.is_text())
                     .map_or(self.connection_collation, |text| text.collation),
             ),
-            None => self.wanted_type(Wanted::Text),
+            None => {
+                let given = exprs.iter().map(|expr| &expr.ty.column);
+                let given: Vec<&ColumnType> = given.filter(|column| column.kind != TypeKind::Null).collect();
+                let merged = super::merge::merged_type(&given, super::Merging::Value);
+                let is_text = matches!(merged.kind, TypeKind::Null) || merged.kind.is_string();
+                if is_text { self.wanted_type(Wanted::Text) } else { merged }
+            }
         };
-        exprs.iter_mut().for_each(|expr| self.derive(expr, column.clone()));
+        for expr in exprs {
+            self.derive(expr, column.clone());
+            // An exact number is a DECIMAL of all digits beside other than integers.
+            let given = &expr.ty.column.kind;
+            let is_exact = given.is_integer() && matches!(column.kind, TypeKind::Decimal { .. });
+            if is_exact && self.marker(expr).is_some() {
+                let marker = std::mem::replace(expr, Expr::null());
+                let ty = ExprType::new(
+                    ColumnType { nullable: marker.ty.column.nullable, ..column.clone() },
+                    Coercibility::Numeric,
+                );
+                *expr = Expr { kind: ExprKind::Relabel(Box::new(marker)), ty };
+            }
+        }
+    }
+
+    /// The exact number of a marker with all digits after the point that its type has.
+    pub(crate) fn with_all_digits(&self, expr: Expr) -> Result<Expr, SqlError> {
+        let marker = match &expr.kind {
+            ExprKind::Relabel(inner) => inner,
+            _ => &expr,
+        };
+        let is_decimal = matches!(expr.ty.column.kind, TypeKind::Decimal { .. });
+        if !is_decimal || self.marker(marker).is_none() {
+            return Ok(expr);
+        }
+        let column = expr.ty.column.clone();
+        self.convert(expr, column)
     }
 
     /// A marker has the type of what it stands beside.

@@ -19,14 +19,17 @@ pub enum Merging {
 pub(crate) fn merged_type(types: &[&ColumnType], merging: Merging) -> ColumnType {
     let nullable = types.iter().any(|column| column.nullable);
     let known: Vec<&ColumnType> = types.iter().copied().filter(|column| column.kind != K::Null).collect();
-    let Some(first) = known.first() else { return ColumnType::new(K::Null) };
+    let Some(first) = known.first() else {
+        return if merging == Merging::Column { ColumnType::varbinary(0) } else { ColumnType::new(K::Null) };
+    };
     let kind = known[1..].iter().fold(first.kind.clone(), |kind, column| merged_kind(&kind, &column.kind));
     let column = match &kind {
         kind if kind.is_integer() => merged_integer(kind, &known, merging),
-        K::Decimal { .. } => merged_decimal(&known, merging),
+        K::Decimal { .. } => merged_decimal(&known),
         K::Float { .. } => with_digits(K::Float { digits: fixed_digits(&known) }),
         K::Double { .. } => with_digits(K::Double { digits: fixed_digits(&known) }),
         K::Bit(_) => with_digits(K::Bit(known.iter().map(|column| bits_of(column)).max().unwrap_or(1))),
+        K::Year if merging == Merging::Value => ColumnType::chosen_year(),
         K::Date | K::Year | K::Json => with_digits(kind.clone()),
         K::Time { .. } => with_digits(K::Time { fsp: fraction_of(&known) }),
         K::DateTime { .. } => with_digits(K::DateTime { fsp: fraction_of(&known) }),
@@ -104,7 +107,7 @@ fn merged_integer(kind: &TypeKind, known: &[&ColumnType], merging: Merging) -> C
         return ColumnType { unsigned, length, ..ColumnType::new(kind.clone()) };
     }
     match integer_rank(kind) {
-        4 => merged_decimal(known, merging),
+        4 => merged_decimal(known),
         rank => ColumnType::new(integer_of_rank(rank + 1)),
     }
 }
@@ -121,12 +124,12 @@ fn computed_width(column: &ColumnType) -> u32 {
     }
 }
 
-fn merged_decimal(known: &[&ColumnType], merging: Merging) -> ColumnType {
+/// Signed, even if all of them are not.
+fn merged_decimal(known: &[&ColumnType]) -> ColumnType {
     let scale = known.iter().map(|column| column.scale()).max().unwrap_or(0).min(SCALE_MAX);
     let integer_digits = known.iter().map(|column| integer_digits(column)).max().unwrap_or(1);
-    let unsigned = merging == Merging::Column && known.iter().all(|column| column.unsigned);
     let precision = integer_digits.saturating_add(scale).clamp(1, PRECISION_MAX);
-    ColumnType { unsigned, ..ColumnType::decimal(precision, scale) }
+    ColumnType::decimal(precision, scale)
 }
 
 /// Digits before the point.

@@ -16,6 +16,7 @@ mod cast;
 mod comparison;
 mod conditional;
 mod constants;
+mod in_list;
 mod logic;
 mod marker_moments;
 mod markers;

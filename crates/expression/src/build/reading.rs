@@ -373,8 +373,10 @@ pub(crate) fn fraction_digits(text: &[u8], is_time: bool) -> u8 {
     let points = |byte: &u8| *byte == b'.';
     let point = if is_time { text.iter().position(points) } else { text.iter().rposition(points) };
     let Some(point) = point else { return 0 };
-    // A point elsewhere than before the fraction separates the parts of a date.
-    if !is_time && text[..point].contains(&b'.') {
+    // A point elsewhere than before the fraction separates the parts of a date, or it from a time.
+    const DATE_DIGITS: usize = 8;
+    let is_date_number = point <= DATE_DIGITS && text[..point].iter().all(u8::is_ascii_digit);
+    if !is_time && (is_date_number || text[..point].contains(&b'.')) {
         return 0;
     }
     text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count().min(usize::from(ALL)) as u8

@@ -61,16 +61,29 @@ pub(crate) fn is_silent(expr: &Expr) -> bool {
     }
 }
 
+/// The type of the number that a choice of several kinds of moments is: each is its own number.
+pub(crate) fn number_of_moments(expr: &Expr) -> Option<ColumnType> {
+    const DIGITS: u8 = 14;
+    let is_choice = matches!(expr.kind, ExprKind::Case { .. }) && is_mixed(expr);
+    match expr.ty.column.kind {
+        TypeKind::DateTime { fsp: 0 } if is_choice => {
+            Some(ColumnType { length: u32::from(DIGITS) + 1, ..ColumnType::bigint() })
+        }
+        TypeKind::DateTime { fsp } if is_choice => Some(ColumnType::decimal(DIGITS + fsp, fsp)),
+        _ => None,
+    }
+}
+
 impl BindContext {
     /// The number that a mixed choice gives; anything else as it is.
     pub(crate) fn as_number(&self, expr: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         if is_silent(&expr) {
             return Ok(self.converted(expr, target));
         }
-        if expr.ty.column.kind.is_string() && is_mixed(&expr) {
-            self.convert_chosen(expr, target)
-        } else {
-            Ok(expr)
+        match number_of_moments(&expr) {
+            Some(number) => self.convert_chosen(expr, number),
+            None if expr.ty.column.kind.is_string() && is_mixed(&expr) => self.convert_chosen(expr, target),
+            None => Ok(expr),
         }
     }
 

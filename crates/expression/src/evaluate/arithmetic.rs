@@ -125,6 +125,10 @@ fn integers(
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,
     };
+    // The smallest BIGINT is no quotient, as in MySQL.
+    if operator == ArithmeticOperator::IntegerDivide && number == i128::from(i64::MIN) {
+        return Err(overflow("BIGINT", node, context));
+    }
     ranged(number, node.ty.column.unsigned, node, context)
 }
 

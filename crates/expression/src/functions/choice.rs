@@ -54,7 +54,7 @@ fn infer_common(
     };
     for argument in arguments.iter_mut() {
         let old = std::mem::replace(argument, Expr::null());
-        *argument = bind.convert_to(old, &ty)?;
+        *argument = bind.convert_to(bind.with_all_digits(old)?, &ty)?;
     }
     Ok(ty)
 }

@@ -12,6 +12,7 @@ use datum::{
 };
 
 use crate::build::fraction_digits;
+use crate::constant_set::is_constant;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind, ExprType};
 use crate::function::Arguments;
@@ -137,8 +138,11 @@ fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Argument
         }),
     };
     if moment.is_none() {
-        let name = if is_date { "DATE" } else { "DATETIME" };
-        context.warn(error_code::ER_INCORRECT_VALUE.with(&[&name, &shown(&value.to_text(column))]));
+        let text = value.to_text(column);
+        context.warn(match is_date {
+            true => error_code::ER_TRUNCATED_WRONG_VALUE.with(&[&"date", &shown(&text)]),
+            false => error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &shown(&text)]),
+        });
     }
     moment
 }
@@ -188,9 +192,8 @@ fn digits(value: &Value, argument: &Expr) -> u8 {
     let column = &argument.ty.column;
     match value {
         Value::Bytes(_) if column.is_hex_literal() => 0,
-        Value::Bytes(text) if matches!(argument.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)) => {
-            fraction_digits(text, false)
-        }
+        Value::Bytes(text) if is_constant(argument) => fraction_digits(text, false),
+        Value::Bit(_) => 0,
         _ => digits_of_type(column),
     }
 }

@@ -92,6 +92,7 @@ pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
     if is_text(&expr.ty.column.kind) || matches!(expr.ty.column.kind, TypeKind::Null) {
         return Ok(());
     }
+    become_plain(bind, expr)?;
     let own = matches!(expr.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_));
     let json = matches!(expr.ty.column.kind, TypeKind::Json);
     let bits = matches!(expr.ty.column.kind, TypeKind::Bit(_));
@@ -105,6 +106,18 @@ pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
     let length = characters_max(&expr.ty.column);
     replace(expr, |old| bind.convert(old, text_column(length, collation)))?;
     expr.ty.coercibility = coercibility;
+    Ok(())
+}
+
+/// Years that CASE chooses become text as a column's do, bits that a function chooses as the number they are.
+fn become_plain(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    match (&expr.kind, &expr.ty.column.kind) {
+        (ExprKind::Case { .. }, TypeKind::Year) => expr.ty.column.length = 0,
+        (ExprKind::Call(..), TypeKind::Bit(_)) => {
+            replace(expr, |old| bind.convert(old, ColumnType::bigint_unsigned()))?;
+        }
+        _ => {}
+    }
     Ok(())
 }
 

@@ -1,12 +1,13 @@
 //! What a statement can ask about its session and about expressions: DATABASE, USER, VERSION, LAST_INSERT_ID,
 //! CHARSET, UUID and their kin. SLEEP is the executor's, since it has to wait without blocking a worker.
 use aws_lc_rs::rand;
+use collation::CollationId;
 use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_integer, integer_type, system_text, unsigned_type};
 use super::network::uuid_text;
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::{Pure, Statement, Volatile};
 use crate::function::{Arguments, Function, Volatility};
 
@@ -166,12 +167,20 @@ fn uuid(_arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::bytes(uuid_text(&id)))
 }
 
+/// Documents that are computed are texts to CHARSET and COLLATION, those of columns bytes.
+fn told_collation(arguments: &Arguments<'_>) -> CollationId {
+    match arguments.exprs[0].ty.column.kind {
+        TypeKind::Json if !matches!(arguments.exprs[0].kind, ExprKind::Column(_)) => CollationId::UTF8MB4_BIN,
+        _ => arguments.collation(0),
+    }
+}
+
 fn charset(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(Value::bytes(arguments.charset(0).name()))
+    Ok(Value::bytes(told_collation(arguments).charset().name()))
 }
 
 fn collation(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(Value::bytes(arguments.collation(0).name()))
+    Ok(Value::bytes(told_collation(arguments).name()))
 }
 
 fn coercibility(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -241,8 +241,13 @@ pub fn bytes_text(bytes: f64) -> String {
         scaled /= 1024.0;
         unit += 1;
     }
-    let text = if scaled.abs() >= 100_000.0 { format!("{scaled:.2e}") } else { format!("{scaled:.2}") };
-    format!("{text} {}", UNITS[unit])
+    let scientific = format!("{scaled:.2e}");
+    match scientific.split_once('e') {
+        Some((digits, exponent)) if scaled.abs() >= 100_000.0 => {
+            format!("{digits}e+{exponent:0>2} {}", UNITS[unit])
+        }
+        _ => format!("{scaled:.2} {}", UNITS[unit]),
+    }
 }
 
 fn inet6_aton(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

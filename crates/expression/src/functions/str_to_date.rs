@@ -91,7 +91,9 @@ fn str_to_date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let mut found = Found::default();
     let kind = &arguments.ty.column.kind;
     let rest = found.read(&text, &format).and_then(|rest| found.complete().map(|()| rest));
-    let value = rest.and_then(|_| found.value(kind, arguments.context.settings.sql_mode));
+    let mode = arguments.context.settings.sql_mode;
+    let is_forbidden = rest.is_some() && found.has_forbidden_zero(kind, mode);
+    let value = rest.filter(|_| !is_forbidden).and_then(|_| found.value(kind, mode));
     match (value, rest) {
         (Some(value), Some(rest)) => {
             if !rest.trim_ascii().is_empty() {
@@ -101,7 +103,8 @@ fn str_to_date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
         _ => {
             let warning = error_code::ER_WRONG_VALUE_FOR_TYPE;
-            arguments.context.warn(warning.with(&[&kind_word(kind), &shown(&text), &"str_to_date"]));
+            let word = if is_forbidden { "datetime" } else { kind_word(kind) };
+            arguments.context.warn(warning.with(&[&word, &shown(&text), &"str_to_date"]));
             Ok(Value::Null)
         }
     }
@@ -294,6 +297,13 @@ impl Found {
         (self.year, self.month, self.day) =
             (i64::from(date.year()), i64::from(date.month()), i64::from(date.day()));
         Some(())
+    }
+
+    /// Whether there is a date with a zero in it, also one of which only the day is said, and the mode forbids that.
+    fn has_forbidden_zero(&self, kind: &TypeKind, mode: SqlMode) -> bool {
+        let has_date = !matches!(kind, TypeKind::Time { .. }) || self.day > 0;
+        let has_zero = self.year == 0 || self.month == 0 || self.day == 0;
+        has_date && has_zero && mode.contains(SqlMode::NO_ZERO_DATE)
     }
 
     fn value(&self, kind: &TypeKind, mode: SqlMode) -> Option<Value> {

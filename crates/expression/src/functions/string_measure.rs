@@ -249,6 +249,9 @@ fn infer_strcmp(
     if arguments.iter().any(|argument| argument.ty.column.kind.has_date()) {
         bind.compare(ComparisonOperator::Equal, arguments[0].clone(), arguments[1].clone())?;
     }
+    let [left, right] = arguments else { unreachable!("it has two arguments") };
+    bind.fold_integer_text(left, right)?;
+    bind.fold_integer_text(right, left)?;
     truth_of_texts(bind, name, arguments)
 }
 

@@ -213,11 +213,14 @@ fn infer_convert_tz(
 }
 
 /// NULL for an unknown zone; a moment outside TIMESTAMP's range stays as it is.
+/// 3001-01-18 23:59:59.999999, beyond which moments are not converted.
+const CONVERTED_MICROS_MAX: i64 = 32_536_771_199_999_999;
+
 fn convert_tz(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let (Some(from), Some(to)) = (arguments.text(1)?, arguments.text(2)?) else { return Ok(Value::Null) };
     let zone = |name: &[u8]| std::str::from_utf8(name).ok().and_then(TimeZone::parse);
     let (Some(from), Some(to)) = (zone(&from), zone(&to)) else { return Ok(Value::Null) };
     let Some(local) = arguments.datetime(0)? else { return Ok(Value::Null) };
-    let micros = from.to_unix_micros(local).filter(|micros| *micros > 0);
+    let micros = from.to_unix_micros(local).filter(|micros| *micros > 0 && *micros <= CONVERTED_MICROS_MAX);
     Ok(Value::DateTime(micros.and_then(|micros| to.to_local(micros)).unwrap_or(local)))
 }

@@ -1,5 +1,5 @@
 //! Column names: from the innermost block outwards, and through the select list's aliases where a clause allows.
-use crate::block::{AliasUse, Block, Clause};
+use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
 use crate::error_codes::ER_WINDOW_OUTER_REFERENCE;
 use crate::planner::Planner;
 use datum::{SqlError, error_code};
@@ -56,7 +56,11 @@ impl Planner<'_> {
             self.note_alias(name);
             return found;
         }
-        if let Some((source, column)) = block.find_column(database, table, name)? {
+        let found = match block.find_column(database, table, name)? {
+            None if same_name(name, ROW_ID) => find_row_id(block, database, table),
+            found => found,
+        };
+        if let Some((source, column)) = found {
             let expr = self.context.bind.read_column(block.column_expr(source, column));
             let is_visible = block.inside_aggregate
                 || block
@@ -111,6 +115,19 @@ impl Planner<'_> {
         outer.ty.name = name;
         outer
     }
+}
+
+/// Another name for the integer key of a table that has no column of this name.
+const ROW_ID: &str = "_rowid";
+
+fn find_row_id(block: &Block, database: Option<&str>, table: Option<&str>) -> Option<(usize, usize)> {
+    let mut sources = block.sources.iter().enumerate();
+    sources.find_map(|(number, source)| match &source.kind {
+        SourceKind::Stored { table: stored, .. } if source.is_named(database, table) => {
+            stored.row_id_column().map(|column| (number, column))
+        }
+        _ => None,
+    })
 }
 
 /// An alias of a window function means something in ORDER BY only.

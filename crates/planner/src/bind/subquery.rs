@@ -5,8 +5,8 @@ use crate::block::{PendingSubquery, SubqueryPlan};
 use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::planner::{Planner, not_supported};
 use crate::walk::SUBQUERY_BASE;
-use datum::{ColumnType, SqlError, error_code};
-use expression::{Coercibility, ComparisonOperator, Expr};
+use datum::{ColumnType, SqlError, TypeKind, error_code};
+use expression::{Coercibility, ComparisonOperator, Expr, ExprKind};
 use parser::ast::{self, ExprKind as Kind};
 use plan::{ApplyKind, Comparison, InitialiserKind, Quantifier};
 
@@ -25,7 +25,10 @@ impl<'p> Planner<'p> {
                     return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
                 }
                 let column_type = bound.query.columns[0].column_type.clone();
-                let column_type = ColumnType { nullable: true, ..column_type };
+                let column_type = match column_type.kind {
+                    TypeKind::Year => ColumnType::chosen_year(),
+                    _ => ColumnType { nullable: true, ..column_type },
+                };
                 let strength = bound.query.strengths[0];
                 let value =
                     self.place_value(bound, column_type, InitialiserKind::Scalar, ApplyKind::Scalar)?;
@@ -178,6 +181,10 @@ impl<'p> Planner<'p> {
                 // A constant beside moments has to be one, whether or not there are rows.
                 let moment = Expr::column(position, column.column_type.clone());
                 self.context.bind.compare(operator, value.clone(), moment)?;
+            } else if value.ty.column.kind.has_date()
+                && let Some(constant) = selected_constant(&bound.query.logical, position)
+            {
+                self.context.bind.compare(operator, value.clone(), constant.clone())?;
             }
             let slot = self.new_slot();
             let mut stand_in = Expr::slot(slot, value.ty.column.clone());
@@ -193,6 +200,20 @@ impl<'p> Planner<'p> {
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
         Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
     }
+}
+
+/// What a subquery gives in a column, if it is the same for all rows.
+fn selected_constant(logical: &Logical, position: usize) -> Option<&Expr> {
+    let selected = match logical {
+        Logical::Select(block) => &block.bound.items.get(position)?.expr,
+        Logical::Project { expressions, .. } => expressions.get(position)?,
+        _ => return None,
+    };
+    let mut value = selected;
+    while let ExprKind::Cast(inner) | ExprKind::Fit(inner) = &value.kind {
+        value = inner;
+    }
+    matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)).then_some(selected)
 }
 
 /// What a subquery gives, binding its collation as strongly as what it selects.

@@ -40,12 +40,19 @@ impl<'p> Planner<'p> {
         if aggregate.distinct {
             return Err(not_supported("<window function>(DISTINCT ..)"));
         }
-        let call = self.inside_window(|planner| planner.bind_aggregate_call(aggregate))?;
+        let mut call = self.inside_window(|planner| planner.bind_aggregate_call(aggregate))?;
         if call.function == AggregateFunction::GroupConcat {
             return Err(not_supported("group_concat as window function"));
         }
         let ty = match call.function {
-            AggregateFunction::Min | AggregateFunction::Max => shown_type(&call.ty),
+            AggregateFunction::Min | AggregateFunction::Max => {
+                if call.ty.column.kind == TypeKind::Year {
+                    let year = std::mem::replace(&mut call.arguments[0], Expr::null());
+                    call.arguments[0] = self.without_year(year)?;
+                    call.ty = call.arguments[0].ty.clone();
+                }
+                shown_type(&call.ty)
+            }
             _ => call.ty.clone(),
         };
         self.place_window_call(over, WindowFunction::Aggregate(call), ty)
@@ -98,7 +105,7 @@ impl<'p> Planner<'p> {
             }
             Written::Lag | Written::Lead => self.bind_neighbour(call)?,
             Written::FirstValue | Written::LastValue | Written::NthValue => {
-                let value = self.bind(&call.arguments[0])?;
+                let value = self.bind_window_value(&call.arguments[0])?;
                 let ty = shown_type(&value.ty);
                 let function = match call.function {
                     Written::FirstValue => WindowFunction::FirstValue(value),
@@ -115,7 +122,7 @@ impl<'p> Planner<'p> {
 
     fn bind_neighbour(&mut self, call: &ast::WindowCall<'p>) -> Result<(WindowFunction, ExprType), SqlError> {
         let lead = call.function == Written::Lead;
-        let mut value = self.bind(&call.arguments[0])?;
+        let mut value = self.bind_window_value(&call.arguments[0])?;
         let distance = match call.arguments.get(1) {
             Some(distance) => self.bind_window_constant(distance, function_name(call.function), 0)?,
             None => Expr::int(1),
@@ -127,8 +134,26 @@ impl<'p> Planner<'p> {
             value = self.converted(value, &ty)?;
             *default = self.converted(std::mem::replace(default, Expr::null()), &ty)?;
         }
-        let ty = shown_type(&ty);
+        let mut ty = shown_type(&ty);
+        // Other than the frame's values it is signed where it is a DECIMAL.
+        ty.column.unsigned &= !matches!(ty.column.kind, TypeKind::Decimal { .. });
         Ok((WindowFunction::Neighbour { lead, value, distance, default }, ty))
+    }
+
+    fn bind_window_value(&mut self, value: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+        let value = self.bind(value)?;
+        self.without_year(value)
+    }
+
+    /// Windows keep the year as the number that it is.
+    fn without_year(&self, value: Expr) -> Result<Expr, SqlError> {
+        match value.ty.column.kind {
+            TypeKind::Year => {
+                let number = ColumnType { unsigned: true, length: 4, ..ColumnType::new(TypeKind::Short) };
+                self.context.bind.convert(value, number)
+            }
+            _ => Ok(value),
+        }
     }
 
     /// A number that is the same for all rows: a literal, a parameter or a variable.
@@ -266,6 +291,7 @@ fn shown_type(ty: &ExprType) -> ExprType {
         TypeKind::Int24 => (TypeKind::Long, 9, 8),
         TypeKind::Long => (TypeKind::LongLong, 11, 10),
         TypeKind::Char => (TypeKind::VarChar, ty.column.length, ty.column.length),
+        TypeKind::Null => (TypeKind::VarBinary, 0, 0),
         _ => return ty,
     };
     ty.column.kind = kind;

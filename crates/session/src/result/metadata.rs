@@ -192,7 +192,7 @@ pub fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
         Date => 10,
         Time { fsp } => fraction(10, *fsp),
         DateTime { fsp } | Timestamp { fsp } => fraction(19, *fsp),
-        Year if column_type.is_computed_year() => 5,
+        Year if column_type.is_computed_year() => column_type.length,
         Year => 4,
         Enum(members) => {
             let longest = members.iter().map(|member| characters(member, column_type)).max();

@@ -25,8 +25,10 @@ impl Session {
             // Its definition is just being changed.
             None => definition.auto_increment_start,
         });
-        let mut rows = MadeRows::new(&[MadeColumn::Text("Table", 64), MadeColumn::LongText("Create Table")]);
-        rows.push(vec![Value::bytes(&definition.name), Value::bytes(create_table_text(&definition, next))]);
+        let text = create_table_text(&definition, next);
+        let mut rows =
+            MadeRows::new(&[MadeColumn::Text("Table", 64), statement_column("Create Table", &text)]);
+        rows.push(vec![Value::bytes(&definition.name), Value::bytes(text)]);
         Ok(rows)
     }
 
@@ -48,8 +50,15 @@ impl Session {
             collation.charset().name(),
         );
         let mut rows =
-            MadeRows::new(&[MadeColumn::Text("Database", 64), MadeColumn::LongText("Create Database")]);
+            MadeRows::new(&[MadeColumn::Text("Database", 64), statement_column("Create Database", &text)]);
         rows.push(vec![Value::bytes(&definition.name), Value::bytes(text)]);
         Ok(rows)
     }
+}
+
+/// The column of a statement's text, which is told to be as long as that is.
+fn statement_column(name: &'static str, text: &str) -> MadeColumn {
+    const CHARACTERS_MIN: usize = 1024;
+    let characters = text.chars().count().max(CHARACTERS_MIN);
+    MadeColumn::Text(name, u32::try_from(characters).unwrap_or(u32::MAX))
 }

@@ -1,0 +1,146 @@
+//! IN with a list of values: in which domain the operand meets each member.
+//!
+//! Invariant: one member is compared as with `=`; among several a member that cannot be compared equals none. Which domain
+//! several share depends on their kinds alone. Callers: the planner and `alternatives`.
+use datum::{ColumnType, CompareMode, SqlError, TypeKind, error_code};
+
+use super::comparison::as_members;
+use super::{BindContext, boolean};
+use crate::collations::illegal_mix;
+use crate::constant_set::{ListId, is_constant};
+use crate::expr::{Expr, ExprKind};
+
+impl BindContext {
+    pub fn in_list(&self, negated: bool, mut operand: Expr, mut list: Vec<Expr>) -> Result<Expr, SqlError> {
+        self.derive_beside_first(&mut operand, &mut list);
+        let mut members = Vec::with_capacity(list.len());
+        let mut nullable = operand.ty.column.nullable;
+        let is_mixed = list.len() > 1;
+        let together = match is_mixed {
+            true if are_documents(&operand, &list) => Some(CompareMode::Json),
+            true => together_mode(std::iter::once(&operand).chain(&list), false),
+            false => None,
+        };
+        match list.as_mut_slice() {
+            [member] => {
+                self.fold_stored(&operand, member)?;
+                self.fold_stored(member, &mut operand)?;
+            }
+            _ if together.is_none() => self.become_comparable(&operand, &mut list)?,
+            _ => {}
+        }
+        let all = match list.as_slice() {
+            [first, second] => vec![operand.clone(), first.clone(), second.clone()],
+            _ => Vec::new(),
+        };
+        self.align_texts(" IN ", &mut operand, &mut list)?;
+        for mut member in list {
+            // A member that is no moment simply equals none, when it stands among others.
+            let operation = if is_mixed { " IN " } else { "=" };
+            let is_timely = is_mixed && together.is_none() && is_time(&operand) && is_text(&member);
+            let together = if is_timely { Some(CompareMode::Time) } else { together };
+            let mode =
+                match together.map_or_else(|| self.compare_mode(operation, &mut operand, &mut member), Ok) {
+                    Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
+                    // The message tells of all operands.
+                    Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) && is_mixed => {
+                        let count = error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&operation]);
+                        return Err(if all.is_empty() { count } else { illegal_mix(operation, &all) });
+                    }
+                    mode => mode?,
+                };
+            nullable |= member.ty.column.nullable;
+            members.push((if is_mixed { as_members(mode) } else { mode }, member));
+        }
+        let id = ListId::of(members.len(), 1, members.iter());
+        Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
+    }
+
+    /// Where numbers stand in the list as well, moments are texts beside a text operand, and documents what it is.
+    fn become_comparable(&self, operand: &Expr, list: &mut [Expr]) -> Result<(), SqlError> {
+        let kind = &operand.ty.column.kind;
+        if *kind == TypeKind::Json {
+            return Ok(());
+        }
+        let is_text = is_text(operand);
+        let is_time = is_time(operand) && list.iter().any(|member| member.ty.column.kind.is_numeric());
+        for member in list {
+            if is_time {
+                self.become_time(member)?;
+            }
+            match &member.ty.column.kind {
+                TypeKind::Json if kind.is_numeric() => {
+                    let document = std::mem::replace(member, Expr::null());
+                    *member = self.convert(document, ColumnType::double())?;
+                }
+                TypeKind::Json => crate::functions::cast_text(self, member)?,
+                kind if kind.is_temporal() && is_text => crate::functions::cast_text(self, member)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Beside a time a moment is its time, and a date the time that its text is read as, as MySQL has it.
+    pub(super) fn become_time(&self, member: &mut Expr) -> Result<(), SqlError> {
+        match member.ty.column.kind {
+            TypeKind::Date => crate::functions::cast_text(self, member),
+            TypeKind::DateTime { .. } | TypeKind::Timestamp { .. } => {
+                let moment = std::mem::replace(member, Expr::null());
+                *member = self.convert(moment, ColumnType::new(TypeKind::Time { fsp: 6 }))?;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A marker that is compared with several expressions has the type of the first one that is none, and so have the
+    /// markers among them.
+    pub(super) fn derive_beside_first(&self, operand: &mut Expr, others: &mut [Expr]) {
+        if self.marker(operand).is_none() {
+            return;
+        }
+        let Some(first) = others.iter().find(|other| self.marker(other).is_none()).cloned() else { return };
+        self.derive_beside(operand, &first);
+        others.iter_mut().for_each(|other| self.derive_beside(other, &first));
+    }
+}
+
+pub(super) fn is_time(expr: &Expr) -> bool {
+    matches!(expr.ty.column.kind, TypeKind::Time { .. })
+}
+
+pub(super) fn is_text(expr: &Expr) -> bool {
+    expr.ty.column.kind.is_string() || expr.ty.column.kind.has_members()
+}
+
+/// Whether all are compared as documents: the operand, or the first of the members that is no constant, is one.
+fn are_documents(operand: &Expr, list: &[Expr]) -> bool {
+    let is_document = |expr: &Expr| expr.ty.column.kind == TypeKind::Json;
+    !is_document(operand)
+        && list.iter().find(|member| is_document(member) || !is_constant(member)).is_some_and(is_document)
+}
+
+/// The mode of all comparisons of a list or of bounds: where moments stand among texts alone, all of them are moments. Times
+/// are, where `all_times` of them are asked for, only if there is no text.
+pub(super) fn together_mode<'e>(
+    exprs: impl Iterator<Item = &'e Expr>,
+    all_times: bool,
+) -> Option<CompareMode> {
+    let (mut has_date, mut has_time, mut has_text) = (false, false, false);
+    for expr in exprs {
+        match &expr.ty.column.kind {
+            TypeKind::Null => {}
+            kind if kind.has_date() => has_date = true,
+            TypeKind::Time { .. } => has_time = true,
+            kind if kind.is_string() || kind.has_members() => has_text = true,
+            _ => return None,
+        }
+    }
+    match () {
+        () if !has_text => None,
+        () if has_date => Some(CompareMode::DateTime),
+        () if has_time && !all_times => Some(CompareMode::Time),
+        () => None,
+    }
+}
