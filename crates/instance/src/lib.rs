@@ -46,7 +46,10 @@ pub use plan_cache::{
 };
 pub use plan_shape::PlanShape;
 pub use process_list::{Activity, OpenTransaction, ProcessEntry, ProcessList};
-pub use program_cache::{IntoTarget, PiecePlan, ProgramCache, SharedProgram};
+pub use program_cache::{
+    CallArgument, CallInput, CallPiece, ExecutePiece, IntoTarget, KeptPiece, PiecePlan, PieceRows,
+    ProgramCache, SharedProgram,
+};
 pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
 pub use stop::{StopKind, Stopper};
 pub use system_tables::{MakeSystemTables, SystemTables};

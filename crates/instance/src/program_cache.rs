@@ -1,4 +1,4 @@
-//! Stored programs as sessions run them: instructions with the plans of their pieces, shared by all.
+//! Stored programs as sessions run them: instructions with what their pieces have become, shared by all.
 //!
 //! Invariant: a program stands under the number of the definition that it was made of, which no changed definition has;
 //! whether a plan may run in a session is for that session to say, as with every kept plan.
@@ -12,7 +12,7 @@ use program::Program;
 use schema::TableDef;
 
 use crate::plan_cache::PreparedPlan;
-use catalog::LiveProgram;
+use catalog::{LiveProgram, LockMode, LockName};
 
 /// So many are kept; beyond, all are made anew as they are needed.
 const PROGRAMS_MAX: usize = 4096;
@@ -26,17 +26,70 @@ pub struct SharedProgram {
     pub row_positions: Vec<usize>,
     /// By slot; `None` is for the value to say.
     pub types: Vec<Option<ColumnType>>,
-    plans: Vec<RwLock<Option<PiecePlan>>>,
+    kept: Vec<RwLock<Option<Arc<KeptPiece>>>>,
 }
 
-/// The plan of a piece of SQL.
-#[derive(Clone, Debug)]
+/// What a piece of SQL has become. A piece without is read anew each time.
+#[derive(Debug)]
+pub enum KeptPiece {
+    Plan(PiecePlan),
+    Call(CallPiece),
+    Execute(ExecutePiece),
+}
+
+/// The plan of a query, a change of rows or expressions.
+#[derive(Debug)]
 pub struct PiecePlan {
     pub prepared: Arc<PreparedPlan>,
     /// The slots that its parameters come from.
-    pub used: Arc<[usize]>,
-    /// Where the only row of SELECT .. INTO goes.
-    pub targets: Arc<[IntoTarget]>,
+    pub used: Box<[usize]>,
+    pub rows: PieceRows,
+}
+
+/// What becomes of the rows.
+#[derive(Debug, PartialEq, Eq)]
+pub enum PieceRows {
+    /// They are the client's, or the program's own.
+    Given,
+    /// SELECT .. INTO: where the values of the only one go.
+    Into(Box<[IntoTarget]>),
+    /// SET of a user variable, whose name is in lower case.
+    Assigned(String),
+    /// DO.
+    Dropped,
+}
+
+/// CALL of a procedure with arguments that need no table and no waiting.
+#[derive(Debug)]
+pub struct CallPiece {
+    /// The number of the definition whose parameters the arguments are for.
+    pub procedure: u64,
+    pub database: String,
+    pub name: String,
+    pub lock: [(LockName, LockMode); 1],
+    pub arguments: Box<[CallArgument]>,
+}
+
+#[derive(Debug)]
+pub struct CallArgument {
+    /// `None` for an OUT parameter.
+    pub input: Option<CallInput>,
+    /// What takes the value of an OUT or INOUT parameter.
+    pub output: Option<IntoTarget>,
+}
+
+#[derive(Debug)]
+pub enum CallInput {
+    Slot(usize),
+    Value(PiecePlan),
+}
+
+/// EXECUTE.
+#[derive(Debug)]
+pub struct ExecutePiece {
+    pub name: String,
+    /// User variables, in lower case.
+    pub using: Box<[String]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +107,8 @@ impl SharedProgram {
         row_positions: Vec<usize>,
         types: Vec<Option<ColumnType>>,
     ) -> SharedProgram {
-        let plans = program.pieces.iter().map(|_| RwLock::new(None)).collect();
-        SharedProgram { live, program, table, row_positions, types, plans }
+        let kept = program.pieces.iter().map(|_| RwLock::new(None)).collect();
+        SharedProgram { live, program, table, row_positions, types, kept }
     }
 
     /// Whether the column of the trigger's table numbers its rows by itself.
@@ -63,12 +116,12 @@ impl SharedProgram {
         self.table.as_ref().is_some_and(|table| table.columns[position].auto_increment)
     }
 
-    pub fn plan(&self, piece: usize) -> Option<PiecePlan> {
-        self.plans[piece].read().clone()
+    pub fn kept(&self, piece: usize) -> Option<Arc<KeptPiece>> {
+        self.kept[piece].read().clone()
     }
 
-    pub fn keep_plan(&self, piece: usize, plan: PiecePlan) {
-        *self.plans[piece].write() = Some(plan);
+    pub fn keep(&self, piece: usize, kept: Arc<KeptPiece>) {
+        *self.kept[piece].write() = Some(kept);
     }
 
     /// Whether a plan of a piece may be kept: it depends on nothing but what is compared before it runs.

@@ -36,6 +36,8 @@ pub struct Plan {
     pub readings: Vec<ReadParameter>,
     /// The parameters are the text's literals.
     pub literals_are_parameters: bool,
+    /// The user variables that it reads (in lower case), with the types they had; with others it is another plan.
+    pub user_variables: Vec<(String, Option<ColumnType>)>,
     /// False when the plan depends on the session or on the moment and must not be kept.
     pub shareable: bool,
     /// The plan reads tables of which nothing was known. It is right, and another one may be much faster.

@@ -60,6 +60,8 @@ pub struct Planner<'p> {
     pub is_joined_change: bool,
     pub parameter_types: Vec<Option<ColumnType>>,
     pub shareable: bool,
+    /// As `Plan::user_variables`.
+    pub user_variables: Vec<(String, Option<ColumnType>)>,
     /// See `Plan::is_guess`.
     pub is_guess: bool,
     pub conditions: Vec<Condition>,
@@ -120,6 +122,7 @@ impl<'p> Planner<'p> {
             is_joined_change: false,
             parameter_types: Vec::new(),
             shareable: true,
+            user_variables: Vec::new(),
             is_guess: false,
             conditions: Vec::new(),
             dives: RefCell::default(),

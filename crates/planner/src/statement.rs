@@ -102,6 +102,7 @@ impl Planner<'_> {
             parameter_types,
             literals_are_parameters: self.context.literals == crate::context::Literals::Parameters,
             readings: self.context.bind.known.readings(),
+            user_variables: self.user_variables,
             shareable: self.shareable && !self.is_guess && !self.context.bind.known.is_decided(),
             is_guess: self.is_guess,
             checks,

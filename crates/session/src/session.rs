@@ -446,8 +446,7 @@ impl Session {
     }
 
     pub(crate) fn track_state_change(&mut self) {
-        let tracked = self.variables.by_name("session_track_state_change").as_boolean();
-        if tracked && !self.changes.contains(&StateChange::StateChanged) {
+        if self.settings.tracks_state_change && !self.changes.contains(&StateChange::StateChanged) {
             self.changes.push(StateChange::StateChanged);
         }
     }

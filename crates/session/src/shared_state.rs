@@ -121,6 +121,16 @@ impl SharedState {
         }
     }
 
+    /// Whether the user variables, each with the type of its value, are as told.
+    pub fn have_types(&self, told: &[(String, Option<ColumnType>)]) -> bool {
+        if told.is_empty() {
+            return true;
+        }
+        let variables = self.user_variables.lock();
+        told.iter()
+            .all(|(name, told)| variables.get(name).map(|variable| &variable.column_type) == told.as_ref())
+    }
+
     pub fn note(&self, error: SqlError) {
         self.diagnostics.lock().add(error.into_note());
     }

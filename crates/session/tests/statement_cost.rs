@@ -109,6 +109,60 @@ fn statements_take_no_more_memory_than_they_did() {
     });
 }
 
+/// How often a program's loop runs a statement.
+const ITERATIONS: u64 = 1_000;
+
+/// What one iteration of a loop around the statements takes, its counter and condition included.
+async fn cost_in_program(session: &mut Session, statements: &str) -> Allocations {
+    let mut sink = Silent::default();
+    session.query(b"drop procedure if exists p", &mut sink).await;
+    let text = format!(
+        "create procedure p() begin declare i int default 0; declare v int;
+             while i < {ITERATIONS} do {statements} set i = i + 1; end while; end"
+    );
+    session.query(text.as_bytes(), &mut sink).await;
+    // What is made once is made by the first call.
+    session.query(b"call p()", &mut sink).await;
+    let before = thread_allocations();
+    session.query(b"call p()", &mut sink).await;
+    let after = thread_allocations();
+    Allocations {
+        count: (after.count - before.count) / ITERATIONS,
+        bytes: (after.bytes - before.bytes) / ITERATIONS,
+    }
+}
+
+/// A statement that were read or planned in each iteration would take hundreds.
+#[test]
+fn programs_read_and_plan_their_statements_once() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; set @x = 1").await;
+        client.query("create function f(a int) returns int deterministic return a + 1").await;
+        client.query("create procedure nothing() begin end").await;
+        client
+            .query("create procedure two(in a int, out b int) begin set b = a + 1; set b = b * 2; end")
+            .await;
+        client.query("prepare s from 'do 1'").await;
+        client.query("prepare t from 'select ? + 1 from dual where 1 = 0'").await;
+        let session = &mut client.session;
+        let costs = [
+            ("nothing", cost_in_program(session, "").await, (2, 100)),
+            ("SET of a user variable", cost_in_program(session, "set @y = i;").await, (5, 200)),
+            ("SET with one", cost_in_program(session, "set @x = @x + i;").await, (5, 200)),
+            ("DO", cost_in_program(session, "do i + @x;").await, (4, 150)),
+            ("CALL", cost_in_program(session, "call nothing();").await, (6, 17_000)),
+            ("CALL with arguments", cost_in_program(session, "call two(i + 1, v);").await, (13, 18_000)),
+            ("EXECUTE", cost_in_program(session, "execute s;").await, (38, 45_000)),
+            ("EXECUTE with a value", cost_in_program(session, "execute t using @x;").await, (17, 19_000)),
+            ("a function", cost_in_program(session, "set v = f(i);").await, (32, 11_000)),
+        ];
+        let are_too_high: Vec<_> =
+            costs.iter().filter(|(_, cost, most)| cost.count > most.0 || cost.bytes > most.1).collect();
+        assert!(are_too_high.is_empty(), "more than the count and the bytes behind them: {are_too_high:#?}");
+    });
+}
+
 /// Each with the most that it may be; changes have room for a wait for the log, whose waker is kept somewhere.
 async fn costs(session: &mut Session) -> Vec<(&'static str, Allocations, (u64, u64))> {
     let point = |number| vec![Value::Int(number + 1)];

@@ -36,6 +36,8 @@ pub struct Settings {
     pub select_limit: u64,
     /// How often a recursive table expression may iterate.
     pub recursion_depth_max: u64,
+    /// How often a procedure may call itself.
+    pub program_recursion_max: u64,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
     pub group_concat_max_len: u64,
@@ -45,6 +47,7 @@ pub struct Settings {
     pub locale: &'static Locale,
     pub max_allowed_packet: u64,
     pub max_error_count: usize,
+    pub tracks_state_change: bool,
     pub keeps_notes: bool,
     pub safe_updates: bool,
     pub require_primary_key: bool,
@@ -98,6 +101,7 @@ impl Settings {
             profiling_history_size: number("profiling_history_size") as usize,
             select_limit: number("sql_select_limit"),
             recursion_depth_max: number("cte_max_recursion_depth"),
+            program_recursion_max: number("max_sp_recursion_depth"),
             auto_increment_increment: number("auto_increment_increment"),
             auto_increment_offset: number("auto_increment_offset"),
             group_concat_max_len: number("group_concat_max_len"),
@@ -107,6 +111,7 @@ impl Settings {
             locale: Locale::by_name(text("lc_time_names")).unwrap_or_else(Locale::english),
             max_allowed_packet: number("max_allowed_packet"),
             max_error_count: number("max_error_count") as usize,
+            tracks_state_change: truth("session_track_state_change"),
             keeps_notes: truth("sql_notes"),
             safe_updates: truth("sql_safe_updates"),
             require_primary_key: truth("sql_require_primary_key"),

@@ -104,10 +104,13 @@ impl<'p> Planner<'p> {
     }
 
     fn bind_user_variable(&mut self, name: &str) -> Result<Expr, SqlError> {
-        // The variable's type is the session's business, so the plan cannot be shared.
         self.refuse_in_view()?;
-        self.shareable = false;
-        let column_type = self.context.session.user_variable_type(&name.to_lowercase());
+        let key = name.to_lowercase();
+        let column_type = self.context.session.user_variable_type(&key);
+        // The type is the session's business: whoever keeps the plan compares it before each execution.
+        if !self.user_variables.iter().any(|(known, _)| *known == key) {
+            self.user_variables.push((key, column_type.clone()));
+        }
         let unset = || ColumnType::new(TypeKind::LongBlob);
         Ok(self.context.bind.user_variable(name, column_type.unwrap_or_else(unset)))
     }

@@ -3,14 +3,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use auth::Privilege;
-use catalog::LockMode;
+use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::SessionServices;
-use instance::SharedProgram;
+use instance::{CallInput, CallPiece, IntoTarget, SharedProgram};
 use parser::ast::{Expr, ExprKind, ObjectName, ParameterMode};
 use schema::ProgramKind;
 
 use super::context::BusyStatement;
+use super::kept::values_of;
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -39,8 +40,7 @@ impl Session {
         let full = format!("{database}.{name}");
         self.require_routine(Privilege::Execute, ProgramKind::Procedure, &database, &name)?;
         // As in MySQL: until the first transaction inside ends, or the one around it.
-        let lock = Session::program_lock(ProgramKind::Procedure, &database, &name);
-        self.lock_shared(&[(lock, LockMode::Shared)]).await?;
+        self.lock_shared(&[Session::called_lock(&database, &name)]).await?;
         let live = self.instance.catalog().program(ProgramKind::Procedure, &database, &name);
         let live = live.ok_or_else(|| error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]))?;
         let shared = self.shared_program(&live)?;
@@ -54,13 +54,97 @@ impl Session {
         let mut run = Run::new(shared.clone());
         self.pass_arguments(&mut run, arguments, request, shield).await?;
         self.run_called(&mut run, shield, sink).await?;
+        self.leave_call(shield).await?;
+        self.return_arguments(&run, targets, sink)?;
+        Ok(self.called())
+    }
+
+    pub(super) fn called_lock(database: &str, name: &str) -> (LockName, LockMode) {
+        (Session::program_lock(ProgramKind::Procedure, database, name), LockMode::Shared)
+    }
+
+    async fn leave_call(&mut self, shield: &Shield) -> Result<(), SqlError> {
         if !self.programs.is_inside_statement() {
             self.end_statement_transaction(shield).await?;
         }
         self.reads_conditions = false;
-        self.return_arguments(&run, targets, sink)?;
+        Ok(())
+    }
+
+    fn called(&self) -> Done {
         let affected_rows = u64::try_from(self.shared.row_count.load(Relaxed)).unwrap_or(0);
-        Ok(Done::Ok(Effects { affected_rows, ..Effects::default() }))
+        Done::Ok(Effects { affected_rows, ..Effects::default() })
+    }
+
+    /// CALL of a program, as it is kept; `None` when it is for another procedure than the name means now.
+    pub(super) async fn call_kept(
+        &mut self,
+        caller: &Run,
+        call: &CallPiece,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Option<Result<Done, SqlError>> {
+        if let Err(error) = self.enter_call(call).await {
+            return Some(Err(error));
+        }
+        let live = self.instance.catalog().program_by_id(call.procedure)?;
+        let shared = match self.shared_program(&live) {
+            Ok(shared) => shared,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut run = Run::new(shared);
+        if let Err(error) = self.pass_kept(&mut run, caller, call)? {
+            return Some(Err(error));
+        }
+        Some(self.run_call(&mut run, call, shield, sink).await)
+    }
+
+    async fn enter_call(&mut self, call: &CallPiece) -> Result<(), SqlError> {
+        self.statements.set_plan_is_stale(false);
+        self.require_routine(Privilege::Execute, ProgramKind::Procedure, &call.database, &call.name)?;
+        self.lock_shared(&call.lock).await
+    }
+
+    /// `None` when a value has to be waited for.
+    fn pass_kept(&mut self, run: &mut Run, caller: &Run, call: &CallPiece) -> Option<Result<(), SqlError>> {
+        for (slot, argument) in call.arguments.iter().enumerate() {
+            let (value, from) = match &argument.input {
+                None => continue,
+                Some(CallInput::Slot(slot)) => (caller.values[*slot].clone(), caller.types[*slot].clone()),
+                Some(CallInput::Value(plan)) => {
+                    let parameters = values_of(caller, &plan.used);
+                    match self.value_at_hand(&plan.prepared.plan, parameters, false)? {
+                        Ok(value) => value,
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+            };
+            if let Err(error) = self.assign(run, slot, value, &from) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(()))
+    }
+
+    async fn run_call(
+        &mut self,
+        run: &mut Run,
+        call: &CallPiece,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        self.permit_call(&run.shared.program)?;
+        self.run_called(run, shield, sink).await?;
+        self.leave_call(shield).await?;
+        for (slot, argument) in call.arguments.iter().enumerate() {
+            let Some(target) = &argument.output else { continue };
+            let (value, column_type) = (run.values[slot].clone(), run.types[slot].clone());
+            match target {
+                IntoTarget::UserVariable(name) => self.shared.set_user_variable(name, value, column_type)?,
+                IntoTarget::Slot(slot) => self.programs.assigned.push((*slot, value, column_type)),
+            }
+        }
+        Ok(self.called())
     }
 
     async fn pass_arguments(

@@ -27,6 +27,8 @@ pub(crate) struct ProgramStack {
     pub assigned: Vec<(usize, Value, ColumnType)>,
     /// The conditions that running handlers have been called for, the innermost last.
     pub handled: Vec<Area>,
+    /// What NOW() is for the statement that runs, and for what runs inside it.
+    pub statement_time_us: i64,
     /// The statements that wait for a function or trigger.
     pub busy: Vec<BusyStatement>,
 }
@@ -166,7 +168,7 @@ impl Session {
     fn check_recursion(&self, shared: &SharedProgram) -> Result<(), SqlError> {
         let count = self.programs.count(shared.live.id);
         let is_procedure = shared.program.kind == RoutineKind::Procedure;
-        let allowed = self.variables.by_name("max_sp_recursion_depth").as_unsigned();
+        let allowed = self.settings.program_recursion_max;
         if count > 0 && !is_procedure && shared.program.kind == RoutineKind::Function {
             return Err(error_code::ER_SP_NO_RECURSION.plain());
         }

@@ -1,31 +1,60 @@
-//! The SQL in a program: statements and expressions, with their plans kept by the program.
+//! The SQL in a program: statements and expressions, run by what the program keeps of them (`kept`).
 //!
 //! Invariant: a statement of a procedure is a statement of its own, with its own transaction where autocommit is on; one of
 //! a function or trigger is undone alone and ends nothing.
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bumpalo::Bump;
 use datum::{ColumnType, SqlError, Value, error_code};
 use executor::CollectRows;
 use expression::{EvalContext, SessionServices};
-use instance::{IntoTarget, PiecePlan, PreparedPlan, SharedProgram};
-use parser::ast::{
-    BinaryOperator, Expr, ExprKind, Into, IsTest, LoadColumn, ParameterIndex, Query, Statement, StatementKind,
-};
-use parser::{Piece, parse_piece};
+use instance::{IntoTarget, KeptPiece, PiecePlan, PieceRows, PreparedPlan, count};
+use parser::Piece;
 use plan::{NodeKind, Plan, PlanKind};
-use planner::Literals;
 
+use super::kept::{Test, read_piece, types_of, values_of};
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::{ResultSink, StatusFlags, StatusInfo};
-use crate::statement::{Done, PLAN_ATTEMPTS_MAX, Request, Shield, keeps_conditions, parse_error};
+use crate::statement::{Done, PLAN_ATTEMPTS_MAX, Request, Shield, keeps_conditions};
 
 type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
 
 impl Session {
+    /// Runs SET or DO of what needs no table and no waiting; `None` for anything else.
+    pub(super) fn run_at_hand(&mut self, run: &Run, piece: usize) -> Option<Result<(), SqlError>> {
+        let kept = self.kept_piece(run, piece)?;
+        let KeptPiece::Plan(PiecePlan { prepared, used, rows }) = &*kept else { return None };
+        if !matches!(rows, PieceRows::Assigned(_) | PieceRows::Dropped) {
+            return None;
+        }
+        lone_expression(&prepared.plan)?;
+        self.start_inner(false);
+        let value = self.value_at_hand(&prepared.plan, values_of(run, used), false)?;
+        self.count_program_statement();
+        Some(value.and_then(|value| self.give_value(rows, value)))
+    }
+
+    /// What SET and DO do with their value.
+    fn give_value(
+        &mut self,
+        rows: &PieceRows,
+        (value, column_type): (Value, ColumnType),
+    ) -> Result<(), SqlError> {
+        let counters = &self.process.counters;
+        match rows {
+            PieceRows::Assigned(name) => {
+                count(&counters.com_set_option);
+                self.shared.set_user_variable(name, value, column_type)?;
+                self.track_state_change();
+            }
+            _ => count(&counters.com_do),
+        }
+        self.shared.row_count.store(0, Relaxed);
+        Ok(())
+    }
+
     /// Runs a statement of the program; its rows go to the client.
     pub(super) async fn run_piece(
         &mut self,
@@ -118,11 +147,12 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        if let Some(plan) = self.kept_piece(run, piece) {
+        if let Some(kept) = self.kept_piece(run, piece) {
             self.start_inner(false);
-            let result = self.run_piece_plan(run, &plan, shield, sink).await;
-            if result.is_ok() || !self.statements.plan_is_stale() {
-                return result;
+            match self.run_kept(run, &kept, shield, sink).await {
+                Some(Err(_)) if self.is_outdated(&kept) => {}
+                Some(result) => return result,
+                None => {}
             }
         }
         let arena = Bump::new();
@@ -131,56 +161,50 @@ impl Session {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"an expression in the place of a statement"]));
         };
         self.start_inner(keeps_conditions(&statement.kind));
+        for _ in 0..PLAN_ATTEMPTS_MAX {
+            let Some(kept) = self.make_piece(run, piece, &statement, &used)? else { break };
+            match self.run_kept(run, &kept, shield, sink).await {
+                None => break,
+                Some(Err(_)) if self.is_outdated(&kept) => {}
+                Some(result) => return result,
+            }
+        }
+        if self.statements.plan_is_stale() {
+            return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
+        }
         let parameters = values_of(run, &used);
-        let types: Vec<ColumnType> = used.iter().map(|slot| run.types[*slot].clone()).collect();
-        let text = run.shared.program.piece_text(piece);
-        let targets = into_targets(&statement);
-        let (plain, kind);
-        let planned = match (statement.kind, &targets) {
-            (StatementKind::Query(query), Some(_)) => {
-                plain = Query { into: None, ..*query };
-                kind = Statement { kind: StatementKind::Query(&plain), ..statement };
-                Some(&kind)
-            }
-            (StatementKind::Query(query), None) if query.into.is_none() => Some(&statement),
-            (StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_), _) => {
-                Some(&statement)
-            }
-            _ => None,
-        };
+        let types = types_of(run, &used);
         let request = Request {
-            statement: planned.unwrap_or(&statement),
-            text,
+            statement: &statement,
+            text: run.shared.program.piece_text(piece),
             parameters: &parameters,
             parameter_types: &types,
             locals: &used,
         };
-        if planned.is_none() {
-            return Box::pin(self.dispatch(request, None, shield, sink)).await;
-        }
-        let targets: Arc<[IntoTarget]> = targets.unwrap_or_default().into();
-        for _ in 0..PLAN_ATTEMPTS_MAX {
-            let prepared = Arc::new(self.prepare_request(request)?);
-            let plan = PiecePlan { prepared, used: used.as_slice().into(), targets: targets.clone() };
-            if run.shared.keeps(&plan.prepared.plan, &used) {
-                run.shared.keep_plan(piece, plan.clone());
-            }
-            let result = self.run_piece_plan(run, &plan, shield, sink).await;
-            if result.is_ok() || !self.statements.plan_is_stale() {
-                return result;
-            }
-        }
-        Err(error_code::ER_TABLE_DEF_CHANGED.plain())
+        Box::pin(self.dispatch(request, None, shield, sink)).await
     }
 
-    /// The plan that the program keeps for a piece, if it may run now.
-    fn kept_piece(&self, run: &Run, piece: usize) -> Option<PiecePlan> {
-        let plan = run.shared.plan(piece)?;
-        let is_right = self.is_current(&plan.prepared) && {
-            let parameters = values_of(run, &plan.used);
-            self.suits(&plan.prepared.plan, &parameters)
-        };
-        is_right.then_some(plan)
+    /// The plan was refused before it did anything, and is to be made anew. What a call has run is not asked.
+    fn is_outdated(&self, kept: &KeptPiece) -> bool {
+        matches!(kept, KeptPiece::Plan(_)) && self.statements.plan_is_stale()
+    }
+
+    /// `None`: the statement has to be read to be run.
+    async fn run_kept(
+        &mut self,
+        run: &Run,
+        kept: &KeptPiece,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Option<Result<Done, SqlError>> {
+        match kept {
+            KeptPiece::Plan(plan) => Some(self.run_piece_plan(run, plan, shield, sink).await),
+            KeptPiece::Call(call) => self.call_kept(run, call, shield, sink).await,
+            KeptPiece::Execute(execute) => {
+                count(&self.process.counters.com_execute_sql);
+                Some(self.execute_named(&execute.name, &execute.using, shield, sink).await)
+            }
+        }
     }
 
     async fn run_piece_plan(
@@ -191,28 +215,47 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let mut parameters = values_of(run, &plan.used);
-        if !plan.targets.is_empty() {
-            return self.run_into(plan, parameters, shield).await;
+        match &plan.rows {
+            PieceRows::Given => pin!(self.run_plan(&plan.prepared, &mut parameters, shield, sink)).await,
+            PieceRows::Into(targets) => self.run_into(plan, targets, parameters, shield).await,
+            PieceRows::Assigned(_) | PieceRows::Dropped => {
+                let value = self.run_value(run, plan, shield).await?;
+                self.give_value(&plan.rows, value)?;
+                Ok(Done::ok())
+            }
         }
-        pin!(self.run_plan(&plan.prepared, &mut parameters, shield, sink)).await
+    }
+
+    /// The first value of the expressions of SET or DO. One at hand comes from `run_at_hand`, when its plan is there.
+    async fn run_value(
+        &mut self,
+        run: &Run,
+        plan: &PiecePlan,
+        shield: &Shield,
+    ) -> Result<(Value, ColumnType), SqlError> {
+        let mut rows = CollectRows::default();
+        self.collect(&plan.prepared, values_of(run, &plan.used), false, &mut rows).await?;
+        self.end_statement_transaction(shield).await?;
+        Ok(first_value(rows, &plan.prepared.plan))
     }
 
     /// SELECT .. INTO: the values of the only row.
     async fn run_into(
         &mut self,
         plan: &PiecePlan,
+        targets: &[IntoTarget],
         parameters: Vec<Value>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let PlanKind::Query(query) = &plan.prepared.plan.kind else {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"INTO of no query"]));
         };
-        if query.columns.len() != plan.targets.len() {
+        if query.columns.len() != targets.len() {
             return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
         }
         let mut rows = CollectRows::default();
         // What goes to variables of the program is assigned; conditions on rows of tables are not.
-        let is_assigned = plan.targets.iter().any(|target| matches!(target, IntoTarget::Slot(_)))
+        let is_assigned = targets.iter().any(|target| matches!(target, IntoTarget::Slot(_)))
             && plan.prepared.plan.tables.is_empty();
         let is_strict = is_assigned && self.settings.sql_mode.is_strict();
         self.collect(&plan.prepared, parameters, is_strict, &mut rows).await?;
@@ -224,7 +267,7 @@ impl Session {
             self.shared.warning(error_code::ER_SP_FETCH_NO_DATA.plain());
             return Ok(Done::ok());
         };
-        for ((target, value), column) in plan.targets.iter().zip(row).zip(&query.columns) {
+        for ((target, value), column) in targets.iter().zip(row).zip(&query.columns) {
             let column_type = column.column_type.clone();
             match target {
                 IntoTarget::Slot(slot) => self.programs.assigned.push((*slot, value, column_type)),
@@ -249,10 +292,11 @@ impl Session {
 
     async fn query_piece_here(&mut self, run: &Run, piece: usize, shield: &Shield) -> Result<Rows, SqlError> {
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let plan = match self.kept_piece(run, piece) {
-                Some(plan) if !self.statements.plan_is_stale() => plan,
+            let kept = match self.kept_piece(run, piece) {
+                Some(kept) if !self.statements.plan_is_stale() => kept,
                 _ => self.plan_piece(run, piece, None)?,
             };
+            let plan = plan_of(&kept)?;
             let mut rows = CollectRows::default();
             let result = self.collect(&plan.prepared, values_of(run, &plan.used), false, &mut rows).await;
             if let Err(error) = result {
@@ -282,38 +326,6 @@ impl Session {
         Ok(())
     }
 
-    /// Plans a query or an expression of the program, and keeps the plan where it can be kept. `equals` compares an
-    /// expression with a slot; without, `is_truth` asks whether it is true.
-    fn plan_piece(&self, run: &Run, piece: usize, test: Option<Test>) -> Result<PiecePlan, SqlError> {
-        let arena = Bump::new();
-        let (parsed, mut used) = read_piece(&run.shared, piece, &arena)?;
-        let expr = match parsed {
-            Piece::Statement(statement) => {
-                let types: Vec<ColumnType> = used.iter().map(|slot| run.types[*slot].clone()).collect();
-                let parameters = values_of(run, &used);
-                let request = Request {
-                    statement: &statement,
-                    text: run.shared.program.piece_text(piece),
-                    parameters: &parameters,
-                    parameter_types: &types,
-                    locals: &used,
-                };
-                let prepared = Arc::new(self.prepare_request(request)?);
-                return Ok(kept(run, piece, prepared, used));
-            }
-            Piece::Expression(expr) => expr,
-        };
-        let expr = match test {
-            None => expr,
-            Some(test) => tested(expr, test, &mut used, &arena),
-        };
-        let types: Vec<ColumnType> = used.iter().map(|slot| run.types[*slot].clone()).collect();
-        let context = self.planner_context(Literals::Inline, &types);
-        let plan = planner::plan_expressions(std::slice::from_ref(&expr), self, &context)?;
-        let prepared = Arc::new(self.prepare_plan(plan)?);
-        Ok(kept(run, piece, prepared, used))
-    }
-
     /// Whether a condition is true, or equal to a slot.
     pub(super) async fn evaluate_truth(
         &mut self,
@@ -335,10 +347,11 @@ impl Session {
         test: Option<Test>,
         shield: &Shield,
     ) -> Result<(Value, ColumnType), SqlError> {
-        let mut plan = match self.kept_piece(run, piece) {
-            Some(plan) => plan,
+        let mut kept = match self.kept_piece(run, piece) {
+            Some(kept) => kept,
             None => self.plan_piece(run, piece, test)?,
         };
+        let mut plan = plan_of(&kept)?;
         // The value is assigned, or the statement around the program keeps its values.
         let is_kept = test.is_none() || self.programs.is_inside_strict();
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
@@ -353,7 +366,8 @@ impl Session {
             let parameters = values_of(run, &plan.used);
             let collected = self.collect(&plan.prepared, parameters, is_strict, &mut rows).await;
             if collected.is_err() && self.statements.plan_is_stale() {
-                plan = self.plan_piece(run, piece, test)?;
+                kept = self.plan_piece(run, piece, test)?;
+                plan = plan_of(&kept)?;
                 continue;
             }
             result = collected.map(|()| rows);
@@ -363,31 +377,18 @@ impl Session {
             Ok(rows) => self.end_statement_transaction(shield).await.map(|()| rows),
             Err(error) => Err(error),
         };
-        let mut rows = self.end_inner(depth, result, shield).await?;
-        let row = rows.rows.pop().unwrap_or_default();
-        let column_type = column_types(&plan.prepared.plan).into_iter().next();
-        let value = row.into_iter().next().unwrap_or(Value::Null);
-        Ok((value, column_type.unwrap_or(ColumnType::new(datum::TypeKind::Null))))
+        let rows = self.end_inner(depth, result, shield).await?;
+        Ok(first_value(rows, &plan.prepared.plan))
     }
 
     /// The value of an expression that needs no table and no waiting: without an execution.
-    fn value_at_hand(
+    pub(super) fn value_at_hand(
         &mut self,
         plan: &Plan,
         parameters: Vec<Value>,
         is_strict: bool,
     ) -> Option<Result<(Value, ColumnType), SqlError>> {
-        let is_simple = plan.tables.is_empty()
-            && plan.slot_count == 0
-            && plan.functions.is_empty()
-            && plan.readings.is_empty()
-            && plan.conditions.is_empty();
-        let PlanKind::Query(query) = &plan.kind else { return None };
-        let NodeKind::Project { input, expressions } = &query.root.kind else { return None };
-        let [expression] = expressions.as_slice() else { return None };
-        if !is_simple || !matches!(input.kind, NodeKind::Dual) {
-            return None;
-        }
+        let expression = lone_expression(plan)?;
         let mut eval = EvalContext::new(self.statement_settings(), self.shared.clone());
         eval.parameters = parameters;
         eval.is_strict_change = is_strict;
@@ -399,77 +400,38 @@ impl Session {
     }
 }
 
-/// What a condition asks of its expression: that it is true, or that it equals a slot.
-#[derive(Clone, Copy)]
-pub(super) struct Test {
-    equals: Option<usize>,
-}
-
-fn tested<'a>(expr: Expr<'a>, test: Test, used: &mut Vec<usize>, arena: &'a Bump) -> Expr<'a> {
-    let span = expr.span;
-    let mut operand = expr;
-    if let Some(slot) = test.equals {
-        let index = used.iter().position(|known| *known == slot).unwrap_or_else(|| {
-            used.push(slot);
-            used.len() - 1
-        });
-        let local = Expr { kind: ExprKind::Local(ParameterIndex(index as u32)), span, height: 1 };
-        operand = Expr {
-            kind: ExprKind::Binary {
-                operator: BinaryOperator::Equal,
-                left: arena.alloc(local),
-                right: arena.alloc(expr),
-            },
-            span,
-            height: expr.height + 1,
-        };
+/// The only expression of a plan that needs neither a table nor a program.
+pub(super) fn lone_expression(plan: &Plan) -> Option<&expression::Expr> {
+    let is_simple = plan.tables.is_empty()
+        && plan.slot_count == 0
+        && plan.functions.is_empty()
+        && plan.readings.is_empty()
+        && plan.conditions.is_empty();
+    let PlanKind::Query(query) = &plan.kind else { return None };
+    let NodeKind::Project { input, expressions } = &query.root.kind else { return None };
+    match expressions.as_slice() {
+        [expression] if is_simple && matches!(input.kind, NodeKind::Dual) => Some(expression),
+        _ => None,
     }
-    let kind = ExprKind::Is { negated: false, operand: arena.alloc(operand), test: IsTest::True };
-    Expr { kind, span, height: operand.height + 1 }
 }
 
-fn kept(run: &Run, piece: usize, prepared: Arc<PreparedPlan>, used: Vec<usize>) -> PiecePlan {
-    let keeps = run.shared.keeps(&prepared.plan, &used);
-    let plan = PiecePlan { prepared, used: used.into(), targets: Arc::default() };
-    if keeps {
-        run.shared.keep_plan(piece, plan.clone());
-    }
-    plan
-}
-
-/// Reads a piece again; with it the slots of its parameters.
-fn read_piece<'a>(
-    shared: &'a SharedProgram,
-    piece: usize,
-    arena: &'a Bump,
-) -> Result<(Piece<'a>, Vec<usize>), SqlError> {
-    let program = &shared.program;
-    let names = program.piece_names(piece, arena);
-    let kind = program.pieces[piece].kind;
-    let parsed = parse_piece(program.piece_text(piece), program.mode, kind, names, arena);
-    let parsed = parsed.map_err(|error| parse_error(&error))?;
-    Ok((parsed.piece, parsed.used.iter().map(|slot| *slot as usize).collect()))
-}
-
-fn values_of(run: &Run, slots: &[usize]) -> Vec<Value> {
-    slots.iter().map(|slot| run.values[*slot].clone()).collect()
-}
-
-/// The targets of a query whose INTO names variables.
-fn into_targets(statement: &Statement<'_>) -> Option<Vec<IntoTarget>> {
-    let StatementKind::Query(query) = statement.kind else { return None };
-    let Some(Into::Variables(targets)) = query.into else { return None };
-    let target = |target: &LoadColumn<'_>| match target {
-        LoadColumn::Local(slot) => Some(IntoTarget::Slot(*slot as usize)),
-        LoadColumn::UserVariable(name) => Some(IntoTarget::UserVariable(name.name.to_lowercase())),
-        LoadColumn::Column(_) => None,
-    };
-    targets.iter().map(target).collect()
+fn first_value(mut rows: CollectRows, plan: &Plan) -> (Value, ColumnType) {
+    let row = rows.rows.pop().unwrap_or_default();
+    let column_type = column_types(plan).into_iter().next();
+    let value = row.into_iter().next().unwrap_or(Value::Null);
+    (value, column_type.unwrap_or(ColumnType::new(datum::TypeKind::Null)))
 }
 
 fn column_types(plan: &Plan) -> Vec<ColumnType> {
     match &plan.kind {
         PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
         _ => Vec::new(),
+    }
+}
+
+fn plan_of(kept: &KeptPiece) -> Result<&PiecePlan, SqlError> {
+    match kept {
+        KeptPiece::Plan(plan) => Ok(plan),
+        _ => Err(error_code::ER_INTERNAL_ERROR.with(&[&"a statement in the place of an expression"])),
     }
 }

@@ -159,10 +159,13 @@ impl Session {
             self.start_inner(false);
         }
         match &shared.program.instructions[at] {
-            Instruction::Run(piece) => {
-                Box::pin(self.run_piece(run, *piece, shield, sink)).await?;
-                self.take_assigned(run)?;
-            }
+            Instruction::Run(piece) => match self.run_at_hand(run, *piece) {
+                Some(done) => done?,
+                None => {
+                    Box::pin(self.run_piece(run, *piece, shield, sink)).await?;
+                    self.take_assigned(run)?;
+                }
+            },
             Instruction::Assign { slot, piece } => {
                 let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
                 self.assign(run, *slot, value, &from)?;

@@ -47,6 +47,9 @@ impl Session {
     /// Whether the names of a kept plan mean what they meant when it was made. Asked anew only when some definition has
     /// changed since; a change of other tables than the plan's leaves it as it is.
     pub(crate) fn means_the_same(&self, prepared: &PreparedPlan) -> bool {
+        if !self.shared.have_types(&prepared.plan.user_variables) {
+            return false;
+        }
         let catalog = self.instance.catalog();
         // Read before the names: a change in between makes the next one who asks look again.
         let version = catalog.version();

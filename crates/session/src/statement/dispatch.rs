@@ -96,7 +96,10 @@ impl Session {
             CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
-            Execute { name, using } => self.execute_named(name, using, shield, sink).await,
+            Execute { name, using } => {
+                let using: Vec<String> = using.iter().map(|variable| variable.name.to_lowercase()).collect();
+                self.execute_named(name.name, &using, shield, sink).await
+            }
             Deallocate(name) => self.deallocate(name),
             LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
             Shutdown => self.shut_down(StopKind::Shutdown),

@@ -41,20 +41,21 @@ impl Session {
         Ok(Done::Ok(Effects { info: "Statement prepared".into(), ..Effects::default() }))
     }
 
-    pub(super) async fn execute_named(
+    /// `using` are names of user variables in lower case.
+    pub(crate) async fn execute_named(
         &mut self,
-        name: Ident<'_>,
-        using: &[Ident<'_>],
+        name: &str,
+        using: &[String],
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let key = name.name.to_lowercase();
-        let Some(mut named) = self.named_statements.remove(&key) else {
-            return Err(error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&name.name, &"EXECUTE"]));
+        let key = name.to_lowercase();
+        let Some((key, mut named)) = self.named_statements.remove_entry(&key) else {
+            return Err(error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&name, &"EXECUTE"]));
         };
         let mut parameters: Vec<Value> = using
             .iter()
-            .map(|variable| self.shared.user_variable(&variable.name.to_lowercase()))
+            .map(|variable| self.shared.user_variable(variable))
             .map(|value| value.map_or(Value::Null, |(value, _)| value))
             .collect();
         // The executed statement has a guard of its own, which knows what of it must not be left half-way; this one

@@ -85,14 +85,37 @@ impl Session {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
             connection_collation: self.settings.connection_collation.number(),
-            results_collation: self
-                .settings
-                .results_charset
-                .map_or(0, |_| self.settings.results_collation.number()),
+            results_collation: self.results_collation(),
             locks_source_rows: self.locks_source_rows(),
             foreign_key_checks: self.settings.foreign_key_checks,
             switches: self.switches.bits(),
         }
+    }
+
+    /// The same as a comparison with `plan_environment`, without making one.
+    fn is_in(&self, environment: &PlanEnvironment) -> bool {
+        let PlanEnvironment {
+            database,
+            sql_mode,
+            connection_collation,
+            results_collation,
+            locks_source_rows,
+            foreign_key_checks,
+            switches,
+        } = environment;
+        let settings = &self.settings;
+        *sql_mode == settings.sql_mode.0
+            && *connection_collation == settings.connection_collation.number()
+            && *results_collation == self.results_collation()
+            && *locks_source_rows == self.locks_source_rows()
+            && *foreign_key_checks == settings.foreign_key_checks
+            && *switches == self.switches.bits()
+            && *database == self.database
+    }
+
+    /// 0 when results are sent as stored.
+    fn results_collation(&self) -> u16 {
+        self.settings.results_charset.map_or(0, |_| self.settings.results_collation.number())
     }
 
     /// INSERT .. SELECT and the like read with locks from REPEATABLE READ on.
@@ -116,6 +139,7 @@ impl Session {
             // A plan with literals as parameters may be refused where the literal itself matters.
             if let Ok(plan) = self.plan_request(request, Literals::Parameters, values.clone())
                 && plan.shareable
+                && plan.user_variables.is_empty()
                 && plan.parameter_count == literal_count
                 && ReadParameter::extend(&plan.readings, &mut values)
             {
@@ -238,7 +262,7 @@ impl Session {
 
     /// Whether a plan that was kept may still run in this session.
     pub(crate) fn is_current(&self, prepared: &PreparedPlan) -> bool {
-        prepared.environment == self.plan_environment() && self.means_the_same(prepared)
+        self.is_in(&prepared.environment) && self.means_the_same(prepared)
     }
 
     /// Runs a plan and writes its rows; a plan made from an outdated catalog is error 1412 here, because the
@@ -432,14 +456,17 @@ impl Session {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64)
     }
 
-    /// What expressions of one statement see. The same allocation serves one statement after the other.
+    /// What expressions of one statement see; functions and triggers see the clock of the statement around them. The same
+    /// allocation serves one statement after the other.
     pub(crate) fn statement_settings(&mut self) -> Arc<StatementSettings> {
-        let now = self.now_utc_micros();
+        if !self.programs.is_inside_statement() {
+            self.programs.statement_time_us = self.now_utc_micros();
+        }
+        let now = self.programs.statement_time_us;
         let mut settings =
             self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
-        match Arc::get_mut(&mut settings) {
-            Some(settings) => settings.now_utc_micros = now,
-            None => settings = Arc::new(self.expression_settings()),
+        if settings.now_utc_micros != now {
+            Arc::make_mut(&mut settings).now_utc_micros = now;
         }
         self.statement_settings = Some(settings.clone());
         settings

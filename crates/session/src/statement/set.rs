@@ -1,7 +1,7 @@
 //! SET of system and user variables, NAMES and CHARACTER SET, and the reading of `@@name`.
 //!
-//! System variables are checked one after the other and changed together at the end, so that an error changes
-//! none of them.
+//! Variables are checked and their values computed one after the other, and changed together at the end: an error changes
+//! none of them, and no value sees the change of another one.
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,11 +50,16 @@ impl Session {
         if statement.for_statement.is_some() {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"SET STATEMENT"]));
         }
-        let mut changes = Vec::new();
+        let (mut changes, mut assigned) = (Vec::new(), Vec::new());
         for assignment in statement.assignments {
             match *assignment {
                 VariableAssignment::Variable { target: VariableTarget::User(name), value } => {
-                    self.set_user_variable(&name.name.to_lowercase(), value, request, shield).await?;
+                    let name = name.name.to_lowercase();
+                    let SetValue::Expr(expr) = value else {
+                        return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &"DEFAULT"]));
+                    };
+                    let (value, column_type) = self.evaluate_one(&expr, request, shield).await?;
+                    assigned.push((name, value, column_type));
                 }
                 VariableAssignment::Variable {
                     target: VariableTarget::System { scope, instance, name, has_at_signs },
@@ -84,27 +89,17 @@ impl Session {
                 }
             }
         }
-        for change in changes {
-            self.apply_change(change, shield).await?;
+        for (name, value, column_type) in assigned {
+            self.shared.set_user_variable(&name, value, column_type)?;
         }
-        self.refresh_settings();
+        if !changes.is_empty() {
+            for change in changes {
+                self.apply_change(change, shield).await?;
+            }
+            self.refresh_settings();
+        }
         self.track_state_change();
         Ok(Done::ok())
-    }
-
-    async fn set_user_variable(
-        &mut self,
-        name: &str,
-        value: SetValue<'_>,
-        request: Request<'_>,
-        shield: &Shield,
-    ) -> Result<(), SqlError> {
-        let SetValue::Expr(expr) = value else {
-            return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &"DEFAULT"]));
-        };
-        let (value, column_type) = self.evaluate_one(&expr, request, shield).await?;
-        self.shared.set_user_variable(name, value, column_type)?;
-        Ok(())
     }
 
     async fn check_variable(
