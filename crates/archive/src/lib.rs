@@ -2,11 +2,13 @@
 //!
 //! Invariant: what the archive has is valid log, and log is given free here only when the archive has it for certain. A restored
 //! database is what a crash at that moment would have left; opening it is recovery. Reading order: `frame`, `manifest`, `folder`,
-//! `archiver`, `restore`. The server starts the archiver; its commands restore.
+//! `archiver`, `restore`,
+//! `backup_file` (decision 0056). The server starts the archiver; its commands restore.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod archiver;
+mod backup_file;
 mod error;
 mod folder;
 mod frame;
@@ -16,6 +18,7 @@ mod restore;
 mod tests;
 
 pub use archiver::{Archive, ArchiveConfig, Severity, Tell, archived_to};
+pub use backup_file::{BackupCheck, BackupKey, BackupReader, BackupWriter, check_backup, restore_chain};
 pub use error::ArchiveError;
 pub use folder::{FolderCheck, check_folder, is_archive};
 pub use manifest::ArchivedFile;

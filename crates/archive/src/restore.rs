@@ -12,8 +12,8 @@ use env::{Disk, Env, IoBuf, OpenOptions};
 use std::sync::Arc;
 use wal::{LogBuilder, LogFiles, LogPiece, Lsn};
 
-const LOG_DIRECTORY: &str = "wal";
-const DATA_DIRECTORY: &str = "data";
+pub(crate) const LOG_DIRECTORY: &str = "wal";
+pub(crate) const DATA_DIRECTORY: &str = "data";
 const COPY_BYTES: u64 = 1 << 20;
 const PIECE_BYTES: u64 = 1 << 20;
 /// An LSN may be so far behind the last group and mean the same moment.
@@ -62,9 +62,23 @@ pub async fn restore(
         )));
     }
     let mut sources = Sources::open(backup, archive, extent).await?;
-    let segment_bytes = sources.files.segment_bytes();
+    let segment_bytes = sources.segment_bytes;
     let mut builder = LogBuilder::create(target.clone(), LOG_DIRECTORY, segment_bytes, sources.place).await?;
-    let mut end = End { until, extent, last_us: None, lsn: 0, is_reached: until == Until::End };
+    let mut end = End::new(until, extent);
+    continue_log(&mut sources, &mut end, &mut builder, progress).await?;
+    builder.finish().await?;
+    copy_data(&*backup.disk, &*target, progress).await?;
+    Ok(end.restored())
+}
+
+/// Adds all log of the sources up to the moment, which has to be in it.
+pub(crate) async fn continue_log(
+    sources: &mut Sources,
+    end: &mut End,
+    builder: &mut LogBuilder,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(), ArchiveError> {
+    let (until, extent) = (end.until, end.extent);
     while let Some(piece) = sources.next().await? {
         match end.of(&piece)? {
             None => builder.add(&piece).await?,
@@ -86,26 +100,32 @@ pub async fn restore(
     {
         return Err(sources.lacking(lsn));
     }
-    builder.finish().await?;
-    copy_data(&*backup.disk, &*target, progress).await?;
-    let backup = (extent.from_lsn, extent.to_lsn);
-    let is_reached = end.is_reached || matches!(until, Until::Lsn(_));
-    Ok(Restored { backup, to_lsn: end.lsn, last_commit_us: end.last_us, is_reached })
+    Ok(())
 }
 
 /// Looks for the place in the log where it has to end.
-struct End {
-    until: Until,
-    extent: CopyExtent,
-    last_us: Option<u64>,
+pub(crate) struct End {
+    pub until: Until,
+    pub extent: CopyExtent,
+    pub last_us: Option<u64>,
     /// The end of the last group that stays.
-    lsn: u64,
-    is_reached: bool,
+    pub lsn: u64,
+    pub is_reached: bool,
 }
 
 impl End {
+    pub fn new(until: Until, extent: CopyExtent) -> End {
+        End { until, extent, last_us: None, lsn: 0, is_reached: until == Until::End }
+    }
+
+    pub fn restored(&self) -> Restored {
+        let is_reached = self.is_reached || matches!(self.until, Until::Lsn(_));
+        let backup = (self.extent.from_lsn, self.extent.to_lsn);
+        Restored { backup, to_lsn: self.lsn, last_commit_us: self.last_us, is_reached }
+    }
+
     /// Where the log is to be cut, if that is in this piece.
-    fn of(&mut self, piece: &LogPiece) -> Result<Option<u64>, ArchiveError> {
+    pub(crate) fn of(&mut self, piece: &LogPiece) -> Result<Option<u64>, ArchiveError> {
         for group in piece.groups() {
             let time = engine::committed_at_us(&group);
             let is_behind = match self.until {
@@ -135,12 +155,14 @@ impl End {
 }
 
 /// The pieces of the log in order: those of the backup, then those of the archive.
-struct Sources {
-    files: LogFiles,
+pub(crate) struct Sources {
+    /// The backup's, as long as there is more in them.
+    files: Option<LogFiles>,
     archive: Option<FolderReader>,
-    place: u64,
-    thread: Option<wal::LogThread>,
-    is_in_backup: bool,
+    segment_bytes: u64,
+    /// Where the next piece begins, and what it continues.
+    pub place: u64,
+    pub thread: Option<wal::LogThread>,
 }
 
 impl Sources {
@@ -151,30 +173,46 @@ impl Sources {
     ) -> Result<Sources, ArchiveError> {
         let files = LogFiles::of_directory(backup.disk.clone(), LOG_DIRECTORY).await?;
         let files = files.ok_or_else(|| ArchiveError::Damaged("the backup has no log".into()))?;
+        let place = files.place_before(Lsn(extent.from_lsn));
+        let sources = Self::of_archive(archive, files.segment_bytes(), place).await?;
+        Ok(Sources { files: Some(files), ..sources })
+    }
+
+    /// Without a directory of log.
+    pub async fn of_archive(
+        archive: Option<Arc<dyn Disk>>,
+        segment_bytes: u64,
+        place: u64,
+    ) -> Result<Sources, ArchiveError> {
         let archive = match archive {
             Some(disk) => Some(FolderReader::open(disk).await?),
             None => None,
         };
-        let place = files.place_before(Lsn(extent.from_lsn));
-        Ok(Sources { files, archive, place, thread: None, is_in_backup: true })
+        Ok(Sources { files: None, archive, segment_bytes, place, thread: None })
+    }
+
+    /// Takes a piece that comes from elsewhere; false if it is not what comes next.
+    pub fn take(&mut self, piece: &LogPiece) -> bool {
+        let follows = self.thread.is_none_or(|thread| piece.follows(thread));
+        if piece.start() != self.place || !follows {
+            return false;
+        }
+        self.place = piece.next(self.segment_bytes);
+        self.thread = Some(piece.thread());
+        true
     }
 
     async fn next(&mut self) -> Result<Option<LogPiece>, ArchiveError> {
         loop {
-            let piece = match (self.is_in_backup, &mut self.archive) {
-                (true, _) => self.of_backup().await?,
-                (false, Some(archive)) => archive.piece_at(self.place).await?,
-                (false, None) => None,
+            let piece = match (&mut self.files, &mut self.archive) {
+                (Some(files), _) => of_backup(files, self.place).await?,
+                (None, Some(archive)) => archive.piece_at(self.place).await?,
+                (None, None) => None,
             };
-            let follows = |piece: &LogPiece| self.thread.is_none_or(|thread| piece.follows(thread));
             match piece {
-                Some(piece) if follows(&piece) => {
-                    self.place = piece.next(self.files.segment_bytes());
-                    self.thread = Some(piece.thread());
-                    return Ok(Some(piece));
-                }
+                Some(piece) if self.take(&piece) => return Ok(Some(piece)),
                 // What lies behind the end of a log is of an earlier use of its file.
-                _ if self.is_in_backup => self.is_in_backup = false,
+                _ if self.files.is_some() => self.files = None,
                 Some(_) => {
                     return Err(ArchiveError::Unfit(format!(
                         "the archive has another continuation of the log at LSN {} than the backup: they are not of the same \
@@ -184,13 +222,6 @@ impl Sources {
                 }
                 None => return Ok(None),
             }
-        }
-    }
-
-    async fn of_backup(&mut self) -> Result<Option<LogPiece>, ArchiveError> {
-        match self.files.piece(self.place, Lsn(u64::MAX / 2), PIECE_BYTES).await {
-            Err(wal::WalError::Io(error)) if error.is_not_found() => Ok(None),
-            piece => Ok(piece?),
         }
     }
 
@@ -208,6 +239,13 @@ impl Sources {
             ),
             (Some(_), None) => format!("the archive ends at LSN {ends}, and LSN {lsn} is asked for"),
         })
+    }
+}
+
+async fn of_backup(files: &mut LogFiles, place: u64) -> Result<Option<LogPiece>, ArchiveError> {
+    match files.piece(place, Lsn(u64::MAX / 2), PIECE_BYTES).await {
+        Err(wal::WalError::Io(error)) if error.is_not_found() => Ok(None),
+        piece => Ok(piece?),
     }
 }
 

@@ -1,14 +1,17 @@
-//! `evenkeel backup`: has a server copy its data to a new directory of its host, and shows how far it is.
+//! `evenkeel backup`: has a server copy its data to a new directory of its host, or send a backup that becomes a file here, and shows
+//! how far it is.
 //!
-//! Invariant: the copy is the server's own work (CLONE LOCAL DATA DIRECTORY); this command only asks, watches and says what
-//! to do with it. It ends with 0 only when the copy is whole.
+//! Invariant: the copy is the server's own work (CLONE LOCAL DATA DIRECTORY, BACKUP INSTANCE); this command asks, watches, packs what
+//! comes (`backup_file`) and says what to do with it. It ends with 0 only when the copy is whole.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bench::Result;
 use clap::Args;
 use client::{Answer, Connection, Dsn};
 
+use crate::backup_file::{FilePlan, Target, Written};
 use crate::output::say;
 
 const LOOK: Duration = Duration::from_millis(500);
@@ -18,9 +21,25 @@ pub struct Backup {
     /// The server: mysql://user:password@host:port. The account needs BACKUP_ADMIN.
     #[arg(long, default_value = "mysql://root@127.0.0.1:3306")]
     dsn: String,
-    /// The directory to make, as the server's host knows it. It must not exist.
-    #[arg(long)]
-    to: String,
+    /// The directory to make, as the server's host knows it, which must not exist; or - for a backup file on standard output.
+    #[arg(long, required_unless_present = "to_file")]
+    to: Option<String>,
+    /// Or the backup file to make here; it may be compressed, encrypted and an increment.
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    to_file: Option<PathBuf>,
+    /// Only what has changed since this backup file, full or increment, was begun.
+    #[arg(long, value_name = "FILE")]
+    incremental_from: Option<PathBuf>,
+    /// Compress as zstd does, at a level from 1 to 19.
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "3", require_equals = true,
+          value_parser = clap::value_parser!(i32).range(1..=19))]
+    compress: Option<i32>,
+    /// Encrypt with the key in this file: 32 bytes or more. Without it nobody can read the backup.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Read so many bytes of pages in a second at most: 50M.
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    max_rate: Option<u64>,
     /// Say nothing until the end.
     #[arg(long)]
     quiet: bool,
@@ -28,13 +47,72 @@ pub struct Backup {
 
 impl Backup {
     pub fn run(&self) -> Result<bool> {
-        let path = std::path::absolute(&self.to).map_err(|error| format!("{}: {error}", self.to))?;
+        let target = match (&self.to, &self.to_file) {
+            (Some(to), _) if to == "-" => Target::Output,
+            (_, Some(file)) => Target::File(file.clone()),
+            (Some(to), None) => return self.copy_directory(to),
+            (None, None) => return Err("say where the backup goes: --to or --to-file".into()),
+        };
+        let dsn = Dsn::parse(&self.dsn).map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        let is_output = matches!(target, Target::Output);
+        let plan = FilePlan {
+            target,
+            base: self.incremental_from.clone(),
+            level: self.compress,
+            key_file: self.key_file.clone(),
+            bytes_per_second: self.max_rate.unwrap_or(0),
+            is_quiet: self.quiet,
+        };
+        let written = runtime()?.block_on(plan.run(&dsn))?;
+        let text = self.describe(&written, begun.elapsed());
+        match is_output {
+            true => eprintln!("{text}"),
+            false => say!("{text}"),
+        }
+        Ok(true)
+    }
+
+    fn describe(&self, written: &Written, took: Duration) -> String {
+        let Written { head, to_lsn, bytes, pages } = written;
+        let name = self.to_file.as_ref().map_or("-".into(), |file| file.display().to_string());
+        let kind = if head.base == 0 { "a full backup" } else { "an increment" };
+        let megabytes = bytes.div_ceil(1 << 20);
+        let mut text = format!(
+            "{name} is {kind} up to LSN {to_lsn}: {pages} pages, {megabytes} MB, made in {:.1} s",
+            took.as_secs_f64()
+        );
+        if head.base != 0 && !head.is_partial {
+            text.push_str(
+                "\nit has all pages: what had changed since its base is not known any more (the base is of before a restore or a change of \
+                 data directory, or the list was lost)",
+            );
+        }
+        let key =
+            self.key_file.as_ref().map_or(String::new(), |key| format!(" --key-file {}", key.display()));
+        text.push_str(&format!("\ncheck it:     evenkeel verify {name}{key}"));
+        let restore = match head.base {
+            0 => format!("--from {name}"),
+            _ => format!("--from FULL --increment .. --increment {name}"),
+        };
+        text.push_str(&format!("\nrestore it:   evenkeel restore {restore}{key} --to DATADIR"));
+        text
+    }
+
+    fn copy_directory(&self, to: &str) -> Result<bool> {
+        if self.incremental_from.is_some()
+            || self.compress.is_some()
+            || self.key_file.is_some()
+            || self.max_rate.is_some()
+        {
+            return Err(
+                "--incremental-from, --compress, --key-file and --max-rate are for backup files: --to-file FILE or --to -".into(),
+            );
+        }
+        let path = std::path::absolute(to).map_err(|error| format!("{to}: {error}"))?;
         let path = path.to_str().ok_or("the directory's name is no UTF-8")?.to_owned();
         let dsn = Dsn::parse(&self.dsn).map_err(|error| error.to_string())?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| format!("cannot start: {error}"))?;
+        let runtime = runtime()?;
         let begun = Instant::now();
         runtime.block_on(self.copy(&dsn, &path)).map_err(|error| error.to_string())?;
         say!("{path} holds a copy, made in {:.1} s", begun.elapsed().as_secs_f64());
@@ -60,6 +138,30 @@ impl Backup {
             }
         }
     }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| format!("cannot start: {error}"))
+}
+
+/// A number of bytes that may end in K, M, G or T.
+fn parse_size(text: &str) -> Result<u64> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, unit)) if unit.is_ascii_alphabetic() => {
+            let shift = match unit.to_ascii_uppercase() {
+                'K' => 10,
+                'M' => 20,
+                'G' => 30,
+                'T' => 40,
+                _ => return Err(format!("'{text}' is no number of bytes")),
+            };
+            (&text[..at], shift)
+        }
+        _ => (text, 0),
+    };
+    let number: Option<u64> = digits.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+    number.filter(|number| *number > 0).ok_or_else(|| format!("'{text}' is no number of bytes"))
 }
 
 /// Shows the progress until it is dropped. A server that does not tell is copied all the same.

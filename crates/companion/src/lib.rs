@@ -9,6 +9,7 @@
 mod advice;
 mod arguments;
 mod backup_command;
+mod backup_file;
 mod bench_command;
 mod compare_command;
 mod device_command;
@@ -93,7 +94,9 @@ enum Command {
     #[command(after_help = "Example: evenkeel device /var/lib/mysql --out disk.json")]
     Device(device_command::Device),
     /// Have a server copy its data while it works.
-    #[command(after_help = "Example: evenkeel backup --to /backups/monday --dsn mysql://root@127.0.0.1:3306")]
+    #[command(
+        after_help = "Examples: evenkeel backup --to /backups/monday --dsn mysql://root@127.0.0.1:3306\n          evenkeel backup --to-file monday.ekb --compress --key-file backup.key\n          evenkeel backup --to-file tuesday.ekb --incremental-from monday.ekb --compress --key-file backup.key\n          evenkeel backup --to - --max-rate 50M | ssh host 'cat > monday.ekb'"
+    )]
     Backup(backup_command::Backup),
     /// Ask whether a server answers.
     #[command(after_help = "Example: evenkeel ping --dsn mysql://root@127.0.0.1:3306 --wait 60")]

@@ -398,6 +398,7 @@ error_codes! {
     ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
     ER_INVALID_JSON_TYPE = 3853, "22032", "Invalid JSON type in argument %d to function %s; an %s is required.";
     ER_CANNOT_CONVERT_STRING = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
+    ER_CLONE_DONOR = 3862, "HY000", "Clone Donor Error: %s.";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
     ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX = 3903, "22018", "Invalid JSON value for CAST for functional index '%s'.";
     ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX = 3904, "22003", "Out of range JSON value for CAST for functional index '%s'.";

@@ -70,8 +70,9 @@ impl Engine {
         let from = Lsn(superblock.checkpoint_lsn);
         let mut log = self.wal.copy_to(target.clone(), LOG_DIRECTORY, from).await.map_err(copy_error)?;
         let run = (RUN_BYTES / page_size.bytes() as u64).max(1);
+        let mut pace = Pace::new(self, 0);
         loop {
-            let (started_us, others_before) = (self.env.clock.now_us(), self.operations());
+            let started = pace.begin();
             let copied = store.copy_pages(&mut pages, run).await.map_err(copy_error)?;
             let durable = self.wal.continue_copy(&mut log).await.map_err(copy_error)?;
             pin.move_to(durable);
@@ -81,12 +82,7 @@ impl Engine {
             if copied == 0 {
                 break;
             }
-            // The run itself is one read, and perhaps a few of log.
-            let is_shared = self.operations() - others_before > OWN_OPERATIONS;
-            if is_shared {
-                let took_us = self.env.clock.now_us().saturating_sub(started_us);
-                self.env.clock.sleep(took_us * REST).await;
-            }
+            pace.rest(started, 1, copied * page_size.bytes() as u64).await;
         }
         // From here on the copy is complete as soon as it has the log of this moment.
         let end = self.wal.end_lsn();
@@ -108,7 +104,7 @@ impl Engine {
     }
 
     /// The newest checkpoint, and the log from there on.
-    async fn begin_backup(&self) -> Result<(Superblock, LogPin), EngineError> {
+    pub(crate) async fn begin_backup(&self) -> Result<(Superblock, LogPin), EngineError> {
         let _turn = self.checkpoint_turn().await;
         let record =
             self.pool.store().read_superblock().await.map_err(|error| self.pool_error(error.into()))?;
@@ -126,9 +122,53 @@ impl Engine {
 }
 
 /// A copy that fails is nothing that this database has to stop for.
-fn copy_error(error: impl Display) -> EngineError {
+pub(crate) fn copy_error(error: impl Display) -> EngineError {
     EngineError::Io { what: error.to_string() }
 }
 
-/// What a run of a backup does itself when nobody else does anything.
-const OWN_OPERATIONS: u64 = 2;
+/// What a run of a backup does beside its reads when nobody else does anything: perhaps a read of log.
+const OWN_OPERATIONS: u64 = 1;
+
+/// Keeps a backup out of the way of users, and within the rate that it may have.
+pub(crate) struct Pace {
+    engine: Arc<Engine>,
+    /// 0: no bound.
+    bytes_per_second: u64,
+    begun_us: u64,
+    bytes: u64,
+}
+
+/// When a run began, and what everybody had done before.
+pub(crate) struct Run {
+    begun_us: u64,
+    operations: u64,
+}
+
+impl Pace {
+    pub fn new(engine: &Arc<Engine>, bytes_per_second: u64) -> Pace {
+        let begun_us = engine.env.clock.now_us();
+        Pace { engine: engine.clone(), bytes_per_second, begun_us, bytes: 0 }
+    }
+
+    pub fn begin(&self) -> Run {
+        Run { begun_us: self.engine.env.clock.now_us(), operations: self.engine.operations() }
+    }
+
+    /// Rests behind a run that has brought so many bytes by so many reads.
+    pub async fn rest(&mut self, run: Run, reads: u64, bytes: u64) {
+        self.bytes += bytes;
+        let clock = &self.engine.env.clock;
+        let now_us = clock.now_us();
+        let is_shared = self.engine.operations() - run.operations > reads + OWN_OPERATIONS;
+        let for_users_us = if is_shared { now_us.saturating_sub(run.begun_us) * REST } else { 0 };
+        let allowed_us = match self.bytes_per_second {
+            0 => 0,
+            rate => (u128::from(self.bytes) * 1_000_000 / u128::from(rate)) as u64,
+        };
+        let for_rate_us = (self.begun_us + allowed_us).saturating_sub(now_us);
+        match for_users_us.max(for_rate_us) {
+            0 => {}
+            rest_us => clock.sleep(rest_us).await,
+        }
+    }
+}

@@ -44,6 +44,8 @@
 mod ahead;
 mod api;
 mod backup;
+mod backup_record;
+mod backup_stream;
 mod budget;
 mod chains;
 mod checkpoint;
@@ -110,6 +112,8 @@ pub use api::{
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
 pub use backup::{Backup, BackupProgress};
+pub use backup_record::{BackupBase, BackupEnd, BackupHead, BackupRecord};
+pub use backup_stream::{BackupOptions, BackupStream};
 pub use commit::UnsettledCommit;
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
@@ -122,6 +126,7 @@ pub use log_tap::{CopyExtent, LogTap, committed_at_us, copy_extent, log_begin};
 pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };
+pub use pagestore::ChangePoint;
 pub use prepared::PreparedTransaction;
 pub use scan::Cursor;
 pub use stats::EngineStats;

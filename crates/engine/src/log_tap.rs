@@ -74,6 +74,13 @@ impl Engine {
         Some(LogTap { engine: self.clone(), files, place, held_from: place, hold })
     }
 
+    /// The log from a checkpoint on, which is held.
+    pub(crate) fn tap_with(self: &Arc<Self>, checkpoint_lsn: u64, hold: LogPin) -> LogTap {
+        let files = self.wal.files();
+        let place = files.place_before(Lsn(checkpoint_lsn));
+        LogTap { engine: self.clone(), files, place, held_from: place, hold }
+    }
+
     /// Which log this database has.
     pub fn log_id(&self) -> u64 {
         self.wal.log_id()

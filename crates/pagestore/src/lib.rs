@@ -17,6 +17,6 @@ mod turn;
 pub use batch::{BATCH_HEADER_BYTES, BATCH_PAGES_MAX, PageBatch};
 pub use error::{CorruptPage, PageFault, StoreError};
 pub use header::{PAGE_HEADER_BYTES, PageKind};
-pub use in_place::{InPlaceStore, StoreCopy};
+pub use in_place::{ChangePoint, InPlaceStore, StoreCopy};
 pub use page::{FIRST_FREE_PAGE, PAGE_ID_MAX, PageId, PageSize, TreeId};
-pub use store::{PageStore, SUPERBLOCK_BYTES_MAX, StoreStats};
+pub use store::{CopiedImages, PageStore, SUPERBLOCK_BYTES_MAX, StoreStats};

@@ -1,6 +1,6 @@
 //! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
 
-use crate::{CorruptPage, PageBatch, PageId, PageSize, StoreCopy, StoreError};
+use crate::{ChangePoint, CorruptPage, PageBatch, PageId, PageSize, StoreCopy, StoreError};
 use env::{BoxFuture, IoBuf};
 
 /// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
@@ -12,6 +12,14 @@ pub struct StoreStats {
     /// Batches that went through a doublewrite file, and their pages.
     pub doublewrite_batches: u64,
     pub doublewrite_pages: u64,
+}
+
+/// Pages as they lay on disk.
+pub struct CopiedImages {
+    /// In the order in which they were asked for, none of them half written.
+    pub images: Vec<IoBuf>,
+    /// Which of them are neither intact nor empty.
+    pub damaged: Vec<PageId>,
 }
 
 /// A place for pages. One operation at a time may touch a given page: the buffer pool sees to that.
@@ -55,6 +63,21 @@ pub trait PageStore: Send + Sync {
 
     /// Makes the copy a store with this checkpoint record.
     fn finish_copy<'a>(&'a self, copy: StoreCopy, record: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The images of some pages as they lie on disk now.
+    fn copy_images<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Result<CopiedImages, StoreError>>;
+
+    /// Pages that are written from now on are known to have changed since this moment, in later lives too.
+    fn begin_change_point(&self) -> BoxFuture<'_, Result<ChangePoint, StoreError>>;
+
+    /// All pages that were written since a point, and perhaps some others, in order; `None` if that is not known (any more).
+    fn changed_since(&self, point: ChangePoint) -> Option<Vec<PageId>>;
+
+    /// The log from the checkpoint on says that the page may have been written since. By recovery, of each such page.
+    fn note_changed(&self, page: PageId);
+
+    /// No page that was written so far has this epoch or a later one.
+    fn first_free_epoch(&self) -> u32;
 
     /// Leaves behind what the next opening can know about the pages; nothing is lost without it. After the last write.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;

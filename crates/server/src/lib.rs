@@ -11,6 +11,7 @@ mod machine;
 mod version;
 
 mod attachment;
+mod backup_file;
 mod binary_log;
 mod certificate;
 mod copy_directory;

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
             println!("{}", server::version_text());
             Ok(())
         }
-        Ok(Command::Verify(directory)) => return verify(&directory),
+        Ok(Command::Verify(directory, key)) => return verify(&directory, key.as_deref()),
         Ok(Command::Restore(plan)) => server::restore(&plan),
         Ok(Command::Inspect(directory, what)) => server::inspect(&directory, what),
         Ok(Command::Serve(settings)) => match server::run(*settings) {
@@ -58,8 +58,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn verify(directory: &std::path::Path) -> ExitCode {
-    match server::verify(directory) {
+fn verify(directory: &std::path::Path, key_file: Option<&std::path::Path>) -> ExitCode {
+    match server::verify(directory, key_file) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(message) => {

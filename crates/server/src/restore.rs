@@ -1,4 +1,4 @@
-//! `evenkeel restore`: a data directory of a backup and the archive of the log, as of a moment.
+//! `evenkeel restore`: a data directory of a backup, its increments and the archive of the log, as of a moment.
 //!
 //! Invariant: the backup and the archive are only read. The new directory has the mark of a copy that is not finished until it is whole,
 //! so no server starts on what an end in the middle leaves. Called by `main`.
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use archive::{Restored, Until};
+use archive::{ArchiveError, Restored, Until};
 use datum::{DateTime, TimeZone};
 use env::Disk;
 use env::local::{ThreadSpawner, block_on};
 use instance::Directories;
 
+use crate::backup_file;
 use crate::copy_directory::{CopyDirectories, refuse_unfinished};
 use crate::data_directory::hold_for_reading;
 
@@ -21,16 +22,20 @@ const MEGABYTE: u64 = 1 << 20;
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RestorePlan {
-    from: PathBuf,
-    to: PathBuf,
+    pub(crate) from: PathBuf,
+    /// Files that continue it, the oldest first.
+    pub(crate) increments: Vec<PathBuf>,
+    pub(crate) key_file: Option<PathBuf>,
+    pub(crate) to: PathBuf,
     archive: Option<PathBuf>,
-    until: Until,
+    pub(crate) until: Until,
 }
 
 impl RestorePlan {
     /// The arguments behind `restore`.
     pub fn parse(arguments: &[String]) -> Result<RestorePlan, String> {
         let (mut from, mut to, mut archive, mut until) = (None, None, None, Until::End);
+        let (mut increments, mut key_file) = (Vec::new(), None);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let (name, value) = match word.split_once('=') {
@@ -41,13 +46,19 @@ impl RestorePlan {
             match name {
                 "--from" => from = Some(PathBuf::from(value)),
                 "--to" => to = Some(PathBuf::from(value)),
+                "--increment" => increments.push(PathBuf::from(value)),
+                "--key-file" => key_file = Some(PathBuf::from(value)),
                 "--archive" => archive = Some(PathBuf::from(value)),
                 "--until" => until = parse_moment(value)?,
-                _ => return Err(format!("restore takes --from, --to, --archive and --until, not '{name}'")),
+                _ => {
+                    return Err(format!(
+                        "restore takes --from, --increment, --key-file, --to, --archive and --until, not '{name}'"
+                    ));
+                }
             }
         }
         match (from, to) {
-            (Some(from), Some(to)) => Ok(RestorePlan { from, to, archive, until }),
+            (Some(from), Some(to)) => Ok(RestorePlan { from, increments, key_file, to, archive, until }),
             _ => Err("restore needs --from BACKUP and --to DATADIR".to_owned()),
         }
     }
@@ -77,15 +88,37 @@ pub(crate) fn show_time(unix_us: u64) -> String {
 
 /// Does it and says what came out.
 pub fn restore(plan: &RestorePlan) -> Result<(), String> {
-    let RestorePlan { from, to, archive, until } = plan;
-    refuse_unfinished(from)?;
-    let _lock = hold_for_reading(from)?;
+    let RestorePlan { from, to, archive, until, .. } = plan;
     let open = |path: &PathBuf| match env::real_disk(path) {
         Ok(disk) => Ok(disk as Arc<dyn Disk>),
         Err(error) => Err(format!("cannot use the archive {}: {error}", path.display())),
     };
     let archive = archive.as_ref().map(open).transpose()?;
+    if !from.is_dir() {
+        let files = backup_file::open_all(plan)?;
+        return restore_into(to, |target, progress| {
+            block_on(archive::restore_chain(files, archive, target, *until, progress))
+        });
+    }
+    if !plan.increments.is_empty() || plan.key_file.is_some() {
+        return Err(format!(
+            "{} is a data directory: --increment and --key-file are for backup files (evenkeel backup --to-file)",
+            from.display()
+        ));
+    }
+    refuse_unfinished(from)?;
+    let _lock = hold_for_reading(from)?;
     let backup = env::real::scratch_env(from, Arc::new(ThreadSpawner::new(1)));
+    restore_into(to, |target, progress| {
+        block_on(archive::restore(&backup, archive, target, *until, progress))
+    })
+}
+
+/// Makes the directory, has it filled and says what came out.
+fn restore_into(
+    to: &Path,
+    fill: impl FnOnce(Arc<dyn Disk>, &(dyn Fn(u64) + Sync)) -> Result<Restored, ArchiveError>,
+) -> Result<(), String> {
     let target = CopyDirectories.create(to).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             format!("{} is there already: name a new directory", to.display())
@@ -93,10 +126,10 @@ pub fn restore(plan: &RestorePlan) -> Result<(), String> {
         _ => format!("cannot make {}: {error}", to.display()),
     })?;
     let progress = Progress::default();
-    let done = block_on(archive::restore(&backup, archive, target, *until, &|bytes| progress.add(bytes)));
+    let done = fill(target, &|bytes| progress.add(bytes));
     progress.end();
     let restored = done.and_then(|restored| {
-        CopyDirectories.finish(to).map_err(|error| archive::ArchiveError::Io(error.to_string()))?;
+        CopyDirectories.finish(to).map_err(|error| ArchiveError::Io(error.to_string()))?;
         Ok(restored)
     });
     match restored {
@@ -130,12 +163,12 @@ fn describe(restored: &Restored, to: &Path) -> String {
 
 /// One line that is written over and over, for people; nothing when the output goes to a file.
 #[derive(Default)]
-struct Progress {
+pub(crate) struct Progress {
     bytes: AtomicU64,
 }
 
 impl Progress {
-    fn add(&self, bytes: u64) {
+    pub(crate) fn add(&self, bytes: u64) {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let (before, after) = (before / MEGABYTE, (before + bytes) / MEGABYTE);
         if after > before && std::io::stderr().is_terminal() {
@@ -144,7 +177,7 @@ impl Progress {
         }
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         if self.bytes.load(Ordering::Relaxed) >= MEGABYTE && std::io::stderr().is_terminal() {
             eprintln!();
         }
@@ -174,9 +207,19 @@ mod tests {
     #[test]
     fn arguments_are_checked() {
         let plan = parse(&["--from", "a", "--to=b", "--archive", "c", "--until=7"]).expect("valid");
-        let expected =
-            RestorePlan { from: "a".into(), to: "b".into(), archive: Some("c".into()), until: Until::Lsn(7) };
+        let expected = RestorePlan {
+            from: "a".into(),
+            increments: Vec::new(),
+            key_file: None,
+            to: "b".into(),
+            archive: Some("c".into()),
+            until: Until::Lsn(7),
+        };
         assert_eq!(plan, expected);
+        let words = ["--from=a", "--increment=i", "--increment", "j", "--key-file=k", "--to=b"];
+        let plan = parse(&words).expect("valid");
+        assert_eq!(plan.increments, [PathBuf::from("i"), "j".into()]);
+        assert_eq!(plan.key_file, Some("k".into()));
         for wrong in [&["--from", "a"][..], &["--from"], &["--from=a", "--to=b", "--other=c"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }

@@ -11,6 +11,11 @@ use crate::{Lsn, Wal, WalError};
 use env::{Disk, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 
+/// Where the segment begins that a reader needs who goes on from `lsn`.
+pub fn segment_start(lsn: Lsn, segment_bytes: u64) -> u64 {
+    segment_before(lsn, segment_bytes) * segment_bytes
+}
+
 /// The files of a log, for reading.
 pub struct LogFiles {
     disk: Arc<dyn Disk>,
@@ -56,7 +61,7 @@ impl LogFiles {
 
     /// Where the segment begins that a reader needs who goes on from `lsn`.
     pub fn place_before(&self, lsn: Lsn) -> u64 {
-        segment_before(lsn, self.segment_bytes) * self.segment_bytes
+        segment_start(lsn, self.segment_bytes)
     }
 
     /// Where the oldest segment begins.

@@ -32,7 +32,7 @@ mod window;
 pub use admission::Reservation;
 pub use copy::LogCopy;
 pub use error::{AppendError, WalError};
-pub use files::{LogBuilder, LogFiles};
+pub use files::{LogBuilder, LogFiles, segment_start};
 pub use fuzz::fuzz_one;
 pub use group::{GroupLsns, WalGroup};
 pub use log::Wal;

@@ -1,6 +1,7 @@
 //! The archive and restores on the simulated machine: a writer notes what it has committed at which LSN and time, and databases
 //! restored as of random moments have that, no more and no less. Crashes and starts, a full disk and foreign archives come in between.
 mod failures;
+mod increments;
 
 use crate::*;
 use engine::{
@@ -148,6 +149,11 @@ async fn restored_state(env: &Env, from: &str, until: Until, name: &str) -> Resu
     let target = inside(env, name).await;
     let restored = restore(&backup, Some(archive), target.disk.clone(), until, &|_| ()).await?;
     assert!(restored.to_lsn >= restored.backup.1);
+    Ok(state_of(&target).await)
+}
+
+/// Opens and verifies a restored database, removes it, and answers which state it had.
+async fn state_of(target: &Env) -> u64 {
     let engine = Engine::open(target.clone(), options()).await.unwrap();
     engine.verify().await.unwrap();
     let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
@@ -160,7 +166,7 @@ async fn restored_state(env: &Env, from: &str, until: Until, name: &str) -> Resu
             let _ = target.disk.remove(&format!("{part}/{file}")).await;
         }
     }
-    Ok(value.map_or(0, |value| u64::from_be_bytes(value[..8].try_into().unwrap())))
+    value.map_or(0, |value| u64::from_be_bytes(value[..8].try_into().unwrap()))
 }
 
 /// Restores at random moments between the backup and the end of the archive, and compares with the notes.

@@ -111,6 +111,9 @@ impl Collector {
     pub async fn add(&mut self, group: &LogGroup<'_>) -> Result<(), CollectError> {
         for (_, record) in group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END) {
             let (page, found) = Found::decode(record.kind, record.payload)?;
+            if self.wish.taken_through.is_none() {
+                self.store.note_changed(page);
+            }
             if self.wish.is_taken(page) {
                 continue;
             }

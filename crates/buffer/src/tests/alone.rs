@@ -2,7 +2,10 @@
 
 use super::{check, fill, open_with, run};
 use env::{BoxFuture, IoBuf};
-use pagestore::{CorruptPage, InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreCopy, StoreError};
+use pagestore::{
+    ChangePoint, CopiedImages, CorruptPage, InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreCopy,
+    StoreError,
+};
 use std::sync::Arc;
 
 struct OneAtATime(InPlaceStore);
@@ -57,6 +60,26 @@ impl PageStore for OneAtATime {
 
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         self.0.write_superblock(bytes)
+    }
+
+    fn copy_images<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Result<CopiedImages, StoreError>> {
+        self.0.copy_images(pages)
+    }
+
+    fn begin_change_point(&self) -> BoxFuture<'_, Result<ChangePoint, StoreError>> {
+        self.0.begin_change_point()
+    }
+
+    fn changed_since(&self, point: ChangePoint) -> Option<Vec<PageId>> {
+        self.0.changed_since(point)
+    }
+
+    fn note_changed(&self, page: PageId) {
+        self.0.note_changed(page);
+    }
+
+    fn first_free_epoch(&self) -> u32 {
+        self.0.first_free_epoch()
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -8,7 +8,11 @@
 
 use super::versions::{self, VERSIONS_FILE};
 use super::{DATA_FILE, InPlaceStore, path_of, superblock};
-use crate::{FIRST_FREE_PAGE, PageId, PageSize, PageStore, StoreError};
+use crate::fill::fill_with_zeros;
+use crate::{
+    CopiedImages, CorruptPage, FIRST_FREE_PAGE, PAGE_ID_MAX, PageFault, PageId, PageSize, PageStore,
+    SUPERBLOCK_BYTES_MAX, StoreError,
+};
 use env::{Disk, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 
@@ -54,6 +58,50 @@ impl StoreCopy {
     /// Pages that were damaged before they were copied.
     pub fn damaged(&self) -> &[PageId] {
         &self.damaged
+    }
+
+    /// Puts images that lie side by side into their place. What nobody has filled before them is filled with zeros.
+    pub async fn place(&mut self, first: PageId, images: IoBuf) -> Result<(), StoreError> {
+        let size = self.page_size.bytes() as u64;
+        let end = first.0 + images.len() as u64 / size;
+        if first < FIRST_FREE_PAGE || end > PAGE_ID_MAX {
+            return Err(CorruptPage { page: first, fault: PageFault::WrongPage }.into());
+        }
+        self.fill_to(first.0).await?;
+        let (_, result) = self.data.write_at(first.0 * size, images).await;
+        result?;
+        self.next = self.next.max(PageId(end));
+        Ok(())
+    }
+
+    async fn fill_to(&mut self, page_count: u64) -> Result<(), StoreError> {
+        let size = self.page_size.bytes() as u64;
+        if page_count > self.next.0 {
+            fill_with_zeros(&self.data, self.next.0 * size..page_count * size).await?;
+            self.next = PageId(page_count);
+        }
+        Ok(())
+    }
+
+    /// Makes it a store of so many pages at least, whose pages have epochs before `first_epoch`, with this checkpoint record.
+    pub async fn finish(
+        mut self,
+        page_count: u64,
+        first_epoch: u32,
+        record: &[u8],
+    ) -> Result<(), StoreError> {
+        if page_count > PAGE_ID_MAX || record.len() > SUPERBLOCK_BYTES_MAX {
+            let page = PageId(page_count.min(PAGE_ID_MAX));
+            return Err(CorruptPage { page, fault: PageFault::BeyondEnd }.into());
+        }
+        self.fill_to(page_count).await?;
+        let StoreCopy { disk, directory, data, page_size, next, .. } = self;
+        data.sync_all().await?;
+        let tags = disk.open(&path_of(&directory, VERSIONS_FILE), OpenOptions::create().direct()).await?;
+        versions::write_empty(&tags, first_epoch).await?;
+        disk.sync_dir(&directory).await?;
+        let empty = superblock::format(&data, page_size, next.0).await?;
+        superblock::write(&data, page_size, &empty.next(record)).await
     }
 
     async fn write(&mut self, images: IoBuf) -> Result<(), StoreError> {
@@ -103,12 +151,34 @@ impl InPlaceStore {
     }
 
     pub(super) async fn finish_the_copy(&self, copy: StoreCopy, record: &[u8]) -> Result<(), StoreError> {
-        let StoreCopy { disk, directory, data, page_size, next, .. } = copy;
-        data.sync_all().await?;
-        let tags = disk.open(&path_of(&directory, VERSIONS_FILE), OpenOptions::create().direct()).await?;
-        versions::write_empty(&tags, self.versions.reserved()).await?;
-        disk.sync_dir(&directory).await?;
-        let empty = superblock::format(&data, page_size, next.0).await?;
-        superblock::write(&data, page_size, &empty.next(record)).await
+        copy.finish(0, self.versions.reserved(), record).await
+    }
+
+    /// See `PageStore::copy_images`.
+    pub(super) async fn images_of(&self, pages: &[PageId]) -> Result<CopiedImages, StoreError> {
+        let found = {
+            let _turn = self.turn.take().await;
+            self.read_many(pages).await
+        };
+        let (mut images, mut damaged) = (Vec::with_capacity(pages.len()), Vec::new());
+        for (page, image) in pages.iter().zip(found) {
+            let image = match image {
+                Some(image) => image,
+                // Only this says what is wrong.
+                None => self.read_run(*page, 1).await?,
+            };
+            let is_empty = || image.as_slice().iter().all(|byte| *byte == 0);
+            // What was wrong on the way is right when it is read again.
+            if self.verify(*page, image.as_slice()).is_ok() || is_empty() {
+                images.push(image);
+                continue;
+            }
+            let again = self.read_run(*page, 1).await?;
+            if self.verify(*page, again.as_slice()).is_err() {
+                damaged.push(*page);
+            }
+            images.push(again);
+        }
+        Ok(CopiedImages { images, damaged })
     }
 }

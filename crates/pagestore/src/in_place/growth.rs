@@ -43,6 +43,7 @@ impl InPlaceStore {
         let synced = self.data.sync_all().await;
         self.note_failure(synced.map_err(StoreError::from))?;
         let grown = self.superblock.lock().grown(end / size);
+        self.note_failure(self.changes.save(grown.sequence).await.map_err(StoreError::from))?;
         self.note_failure(superblock::write(&self.data, self.page_size, &grown).await)?;
         *self.superblock.lock() = grown;
         self.page_count.store(end / size, Ordering::Release);

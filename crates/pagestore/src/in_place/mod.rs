@@ -5,8 +5,10 @@
 //! 2. the images go to their home, neighbours in one write, then sync.
 //!
 //! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
-//! `open` restores damaged home pages from there (`reopen`). `growth` adds places. `versions` knows what should be at home.
+//! `open` restores damaged home pages from there (`reopen`). `growth` adds places. `versions` knows what should be at home, `changes`
+//! what was written since a moment.
 
+mod changes;
 mod copy;
 mod doublewrite;
 mod growth;
@@ -21,9 +23,11 @@ use crate::fill::fill_with_zeros;
 use crate::pieces::{Part, images, pieces, span};
 use crate::turn::Turn;
 use crate::{
-    BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError,
-    StoreStats, header,
+    BATCH_HEADER_BYTES, CopiedImages, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore,
+    StoreError, StoreStats, header,
 };
+pub use changes::ChangePoint;
+use changes::Changes;
 pub use copy::StoreCopy;
 use doublewrite::Doublewrite;
 use env::sync::Mutex;
@@ -54,6 +58,7 @@ pub struct InPlaceStore {
     page_count: AtomicU64,
     superblock: Mutex<SuperblockState>,
     versions: Versions,
+    changes: Changes,
     /// Batches, superblock writes and the end of each growth take turns: held across awaits, hence not a mutex.
     turn: Turn,
     /// One growth at a time; taken before `turn`.
@@ -85,7 +90,9 @@ impl InPlaceStore {
         let versions = Versions::create(env, directory).await?;
         let superblock = superblock::format(&data, page_size, page_count).await?;
         env.disk.sync_dir(directory).await?;
-        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), versions, page_count, superblock))
+        let changes = Changes::new(env.disk.clone(), directory, map_name(env, 0));
+        let known = Known { versions, changes };
+        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), known, page_count, superblock))
     }
 
     /// Opens an existing store and repairs pages that a crash left half written.
@@ -98,7 +105,10 @@ impl InPlaceStore {
         let reopen::Reopened { copies, page_count, sequence, newest_lsn, superblock } = reopened;
         let doublewrite = Doublewrite::new(copies, sequence, newest_lsn);
         let versions = Versions::open(env, directory, superblock.sequence).await?;
-        Ok(Self::assemble(page_size, data, doublewrite, versions, page_count, superblock))
+        let name = map_name(env, superblock.sequence);
+        let changes = Changes::open(env.disk.clone(), directory, name, superblock.sequence).await?;
+        let known = Known { versions, changes };
+        Ok(Self::assemble(page_size, data, doublewrite, known, page_count, superblock))
     }
 
     /// The superblock slots, for people.
@@ -112,10 +122,11 @@ impl InPlaceStore {
         page_size: PageSize,
         data: Arc<dyn File>,
         doublewrite: Doublewrite,
-        versions: Versions,
+        known: Known,
         page_count: u64,
         superblock: SuperblockState,
     ) -> Self {
+        let Known { versions, changes } = known;
         Self {
             page_size,
             data,
@@ -123,6 +134,7 @@ impl InPlaceStore {
             page_count: AtomicU64::new(page_count),
             superblock: Mutex::new(superblock),
             versions,
+            changes,
             turn: Turn::default(),
             growth_turn: Turn::default(),
             failed: Mutex::new(None),
@@ -254,6 +266,7 @@ impl PageStore for InPlaceStore {
             self.check_healthy()?;
             self.note_failure(self.versions.expect_writes().await.map_err(StoreError::from))?;
             batch.seal(self.versions.epoch());
+            batch.pages().iter().for_each(|page| self.changes.note(*page));
             let lsns: Vec<u64> = (0..batch.len()).map(|index| header::lsn(batch.image(index))).collect();
             let written = self.doublewrite.write(batch).await;
             let (pages, buffer) = self.note_failure(written)?;
@@ -279,6 +292,7 @@ impl PageStore for InPlaceStore {
             self.check_healthy()?;
             self.note_failure(self.versions.save_part().await.map_err(StoreError::from))?;
             let next = self.superblock.lock().next(bytes);
+            self.note_failure(self.changes.save(next.sequence).await.map_err(StoreError::from))?;
             self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
             Ok(())
@@ -297,6 +311,31 @@ impl PageStore for InPlaceStore {
         Box::pin(self.finish_the_copy(copy, record))
     }
 
+    fn copy_images<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Result<CopiedImages, StoreError>> {
+        Box::pin(self.images_of(pages))
+    }
+
+    fn begin_change_point(&self) -> BoxFuture<'_, Result<ChangePoint, StoreError>> {
+        Box::pin(async move {
+            let _turn = self.turn.take().await;
+            self.check_healthy()?;
+            let sequence = self.superblock.lock().sequence;
+            Ok(self.changes.begin_point(sequence).await?)
+        })
+    }
+
+    fn changed_since(&self, point: ChangePoint) -> Option<Vec<PageId>> {
+        self.changes.since(point)
+    }
+
+    fn note_changed(&self, page: PageId) {
+        self.changes.note(page);
+    }
+
+    fn first_free_epoch(&self) -> u32 {
+        self.versions.reserved()
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
@@ -309,6 +348,17 @@ impl PageStore for InPlaceStore {
             }
         })
     }
+}
+
+/// What the store knows about its pages.
+struct Known {
+    versions: Versions,
+    changes: Changes,
+}
+
+/// What a map of changes that begins now is called.
+fn map_name(env: &Env, sequence: u64) -> u64 {
+    env.clock.unix_us().wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ sequence
 }
 
 /// A directory with a segment page store must not pass for an empty one: what it holds would be made anew.

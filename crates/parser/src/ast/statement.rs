@@ -61,6 +61,11 @@ pub enum StatementKind<'a> {
     UnlockTables,
     /// CLONE LOCAL DATA DIRECTORY: the new directory.
     CloneLocal(&'a str),
+    /// BACKUP INSTANCE: the backup that it continues, and how many bytes a second it may take (0: no bound).
+    BackupInstance {
+        base: Option<&'a str>,
+        bytes_per_second: u64,
+    },
     LockInstance,
     UnlockInstance,
 

@@ -25,6 +25,7 @@ impl<'a> Parser<'a> {
             (K::Uninstall, K::Plugin) => "UNINSTALL PLUGIN",
             (K::Uninstall, K::Component) => "UNINSTALL COMPONENT",
             (K::Clone, K::Local) => return self.clone_local(),
+            (K::Backup, K::Instance) => return self.backup_instance(),
             (K::Clone, K::Instance) => "CLONE INSTANCE",
             (K::Cache, K::Index) => "CACHE INDEX",
             (K::Import, K::Table) => "IMPORT TABLE",
@@ -41,6 +42,15 @@ impl<'a> Parser<'a> {
         self.expect_keywords(&[K::Local, K::Data, K::Directory])?;
         self.accept(T::Equal);
         Ok(StatementKind::CloneLocal(self.string_text()?))
+    }
+
+    /// `BACKUP INSTANCE [FROM 'backup'] [LIMIT bytes_per_second]`, which is ours: the backup comes as rows.
+    fn backup_instance(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        self.expect_keyword(K::Instance)?;
+        let base = if self.accept_keyword(K::From) { Some(self.string_text()?) } else { None };
+        let bytes_per_second = if self.accept_keyword(K::Limit) { self.integer_option()? } else { 0 };
+        Ok(StatementKind::BackupInstance { base, bytes_per_second })
     }
 
     /// CREATE, ALTER and DROP of objects that no part of the server knows yet; at the object's word.

@@ -19,8 +19,8 @@ const PASSWORD_VARIABLE: &str = "EVENKEEL_SOURCE_PASSWORD";
 #[derive(Debug)]
 pub enum Command {
     Serve(Box<Settings>),
-    /// Checks a data directory.
-    Verify(PathBuf),
+    /// Checks a data directory, an archive or, perhaps with its key file, a backup file.
+    Verify(PathBuf, Option<PathBuf>),
     /// Makes a data directory of a backup and archived log.
     Restore(RestorePlan),
     /// Shows one thing of a data directory.
@@ -117,10 +117,18 @@ fn replicate_command(arguments: &[String]) -> Result<Command, String> {
 }
 
 fn verify_command(arguments: &[String]) -> Result<Command, String> {
-    match arguments {
-        [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
-        [directory] if !directory.starts_with('-') => Ok(Command::Verify(PathBuf::from(directory))),
-        _ => Err("verify takes one argument, a data directory, a backup or a log archive".to_owned()),
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let is_name = |word: &str| word == "-" || !word.starts_with('-');
+    let command = |place: &str, key: Option<&str>| Command::Verify(place.into(), key.map(PathBuf::from));
+    match words[..] {
+        ["--help" | "-?"] => Ok(Command::Help),
+        [place] if is_name(place) => Ok(command(place, None)),
+        [place, "--key-file", key] | ["--key-file", key, place] if is_name(place) => Ok(command(place, Some(key))),
+        [one, other] if one.starts_with("--key-file=") || other.starts_with("--key-file=") => {
+            let (key, place) = if one.starts_with("--key-file=") { (one, other) } else { (other, one) };
+            Ok(command(place, key.strip_prefix("--key-file=")))
+        }
+        _ => Err("verify takes one argument, a data directory, a backup or a log archive, and --key-file for an encrypted backup".to_owned()),
     }
 }
 

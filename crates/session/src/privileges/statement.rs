@@ -61,7 +61,9 @@ impl Session {
             LoadData(load) if !load.local && !self.privileges.has_global(Privilege::File) => {
                 Err(self.account_denied())
             }
-            CloneLocal(_) if !self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) => {
+            CloneLocal(_) | BackupInstance { .. }
+                if !self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) =>
+            {
                 Err(Self::privilege_missing(DynamicPrivilege::BackupAdmin.name()))
             }
             _ => Ok(()),

@@ -94,6 +94,9 @@ impl Session {
             ChangeReplicationSource(change) => Box::pin(self.change_source(change, request, shield)).await,
             ReplicaControl(control) => Box::pin(self.control_replica(control, request, shield)).await,
             CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
+            BackupInstance { base, bytes_per_second } => {
+                Box::pin(self.backup_instance(base, bytes_per_second, sink)).await
+            }
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => {

@@ -5,6 +5,7 @@
 mod accounts;
 mod administration;
 mod alter_table;
+mod backup_instance;
 mod binary_log;
 mod binary_log_files;
 mod catalog_view;
