@@ -19,6 +19,12 @@ pub struct XaPrepare {
 }
 
 impl XaPrepare {
+    /// The identifier as statements have it.
+    pub fn xid(&self) -> String {
+        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        format!("X'{}',X'{}',{}", digits(&self.global), digits(&self.branch), self.format)
+    }
+
     /// The event's body.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.one_phase));

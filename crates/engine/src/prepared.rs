@@ -6,6 +6,7 @@
 //! rollback. State and record change together under the commit mutex.
 
 use crate::engine::Engine;
+use crate::events::LoggedPieces;
 use crate::log_record::LogRecord;
 use crate::transaction::{Transaction, Work};
 use crate::transaction_state::TransactionState;
@@ -40,7 +41,8 @@ impl Transaction {
         }
         self.work.leave_memory().await?;
         let state = self.work.state();
-        let lsn = engine.log_prepared(&state, &xid).await?;
+        let events = self.work.log_events(&engine).await?;
+        let lsn = engine.log_prepared(&state, &xid, events.as_ref()).await?;
         if self.isolation() < Isolation::RepeatableRead {
             for tree in state.take_interval_trees() {
                 engine.intervals.release(&state, tree);
@@ -121,8 +123,18 @@ impl Work {
         let Some(state) = self.state.clone().filter(|state| state.prepared().is_some()) else {
             return Ok(());
         };
-        let lsn = self.engine.log_unprepared(&state).await?;
-        self.engine.acknowledge(lsn).await
+        let engine = self.engine.clone();
+        let events = self.log_events(&engine).await?;
+        let lsn = engine.log_unprepared(&state, events.as_ref()).await?;
+        self.events = None;
+        engine.acknowledge(lsn).await
+    }
+
+    /// Logs the pieces of the events that do not fit beside the record which makes them count.
+    async fn log_events<'e>(&mut self, engine: &'e Engine) -> Result<Option<LoggedPieces<'e>>, EngineError> {
+        let Some(bytes) = self.finish_events() else { return Ok(None) };
+        let id = self.state().id.0;
+        Box::pin(engine.log_pieces(id, bytes)).await.map(Some)
     }
 }
 
@@ -137,33 +149,45 @@ impl Engine {
         recovered.into_iter().map(offer).collect()
     }
 
-    async fn log_prepared(&self, state: &TransactionState, xid: &Arc<[u8]>) -> Result<u64, EngineError> {
+    async fn log_prepared(
+        &self,
+        state: &TransactionState,
+        xid: &Arc<[u8]>,
+        events: Option<&LoggedPieces<'_>>,
+    ) -> Result<u64, EngineError> {
         let set = || state.set_prepared(Some(xid.clone()));
-        self.log_of_prepared(state, LogRecord::Prepared { xid }, || true, set).await
+        self.log_of_prepared(state, (LogRecord::Prepared { xid }, events), || true, set).await
     }
 
     /// Logs once more that a transaction is prepared, if it still is.
     pub(crate) async fn log_still_prepared(&self, state: &TransactionState) -> Result<(), EngineError> {
         let Some(xid) = state.prepared() else { return Ok(()) };
         let is_so = || state.is_active() && state.prepared().is_some();
-        self.log_of_prepared(state, LogRecord::Prepared { xid: &xid }, is_so, || ()).await.map(drop)
+        self.log_of_prepared(state, (LogRecord::Prepared { xid: &xid }, None), is_so, || ()).await.map(drop)
     }
 
-    async fn log_unprepared(&self, state: &TransactionState) -> Result<u64, EngineError> {
+    async fn log_unprepared(
+        &self,
+        state: &TransactionState,
+        events: Option<&LoggedPieces<'_>>,
+    ) -> Result<u64, EngineError> {
         let unset = || state.set_prepared(None);
-        self.log_of_prepared(state, LogRecord::Unprepared, || true, unset).await
+        self.log_of_prepared(state, (LogRecord::Unprepared, events), || true, unset).await
     }
 
-    /// Appends a record if that is wanted once there is room, and does what follows from it under the same mutex. Answers
-    /// where the log ends then.
+    /// Appends a record with its events if that is wanted once there is room, and does what follows from it under the same
+    /// mutex. Answers where the log ends then.
     async fn log_of_prepared(
         &self,
         state: &TransactionState,
-        record: LogRecord<'_>,
+        (record, events): (LogRecord<'_>, Option<&LoggedPieces<'_>>),
         is_wanted: impl Fn() -> bool,
         follow: impl Fn(),
     ) -> Result<u64, EngineError> {
         let mut group = WalGroup::new();
+        if let Some(events) = events {
+            events.push_to(&mut group, state.id.0);
+        }
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         loop {
             let appended = {
@@ -171,7 +195,10 @@ impl Engine {
                 if !is_wanted() {
                     return Ok(0);
                 }
-                self.wal.append_reserve(&group).inspect(|_| follow())
+                self.wal.append_reserve(&group).inspect(|range| {
+                    follow();
+                    events.iter().for_each(|events| events.queue(range.end.0));
+                })
             };
             match appended {
                 Ok(range) => return Ok(range.end.0),

@@ -5,7 +5,8 @@ use binlog::{
     Checksum, CommitPackage, Event, EventHeader, GtidChoice, Query, ServerUuid, split_event, write_event,
 };
 use engine::{
-    AccessMode, Engine, EngineOptions, EventSource, Isolation, ReadMode, TreeId, Uniqueness, WaitPolicy,
+    AccessMode, Engine, EngineOptions, EventSource, Isolation, ReadMode, Transaction, TreeId, Uniqueness,
+    WaitPolicy,
 };
 use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
@@ -178,13 +179,44 @@ async fn client(
             count -= 1;
             continue;
         }
-        transaction.commit().await.expect("a commit");
+        end(transaction, number, count).await;
         known.lock().acknowledged.insert(number, count);
+    }
+}
+
+/// Commits, at once or after it was prepared: the events are logged with either step.
+async fn end(mut transaction: Transaction, number: u8, count: u64) {
+    match count % 6 {
+        0 => {
+            let mut prepared = transaction.prepare(b"logged").await.expect("a preparation");
+            prepared.commit().await.expect("a decision");
+        }
+        1 => {
+            transaction.set_events(Box::new(Said(Vec::new())));
+            let said = [&[number][..], &count.to_be_bytes()].concat();
+            let mut prepared = transaction.prepare(&said).await.expect("a preparation");
+            prepared.set_events(Said::new(number, count, 100));
+            prepared.commit().await.expect("a decision");
+        }
+        _ => transaction.commit().await.expect("a commit"),
+    }
+}
+
+/// What was prepared before a crash is committed, and said if it has not been.
+async fn decide(engine: &Arc<Engine>) {
+    for mut prepared in engine.take_recovered() {
+        if let Some((number, count)) = prepared.xid().split_first().filter(|(_, count)| count.len() == 8) {
+            let count = u64::from_be_bytes(count.try_into().expect("eight bytes"));
+            prepared.set_events(Said::new(*number, count, 100));
+        }
+        prepared.commit().await.expect("a decision");
     }
 }
 
 async fn life(env: Env, known: Arc<Mutex<Known>>, seed: u64, commits: u64) {
     let (engine, log) = open(&env).await;
+    decide(&engine).await;
+    log.catch_up().await.expect("the decisions are written");
     check(&engine, &log, &known).await;
     let working = Arc::new(AtomicUsize::new(usize::from(CLIENTS)));
     for number in 0..CLIENTS {

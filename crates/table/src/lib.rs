@@ -25,6 +25,7 @@ mod key_text;
 mod storage_kind;
 
 mod row_events;
+mod row_shape;
 
 mod column_sample;
 mod histogram;
@@ -48,7 +49,9 @@ pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
 pub use resolver::{RowCompleter, TableResolver};
-pub use row_events::{EventSettings, RowEvents, RowImages, StatementEvents, row_events};
+pub use row_events::{
+    EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, follow_key, note_loaded, row_events,
+};
 pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell};
 pub use storage_kind::StorageKind;
 pub use survey::Extent;

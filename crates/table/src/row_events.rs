@@ -4,13 +4,14 @@
 //! Invariant: a change is noted after it has been made, with the transaction's savepoint of that moment; so a rollback
 //! to a savepoint forgets exactly what it undoes. Notes are made by `change`, statements begin by `session`'s word.
 use crate::error::damaged;
+use crate::row_shape::{masks, shown, table_map};
 use binlog::{
-    BinlogError, Checksum, CommitPackage, Event, EventHeader, MapColumn, Query, RowMetadata, RowsHeader,
-    RowsKind, TableMap, WireType, event_type, header_flag, put_image, rows_flag, write_event,
+    BinlogError, Checksum, CommitPackage, Event, EventHeader, Query, RowMetadata, RowsHeader, RowsKind,
+    XaPrepare, event_type, header_flag, put_image, rows_flag, write_event,
 };
 use datum::{ErrorCode, SqlError, Value};
 use engine::{EventSource, Transaction};
-use schema::{ColumnDef, IndexKind, TableDef};
+use schema::TableDef;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -82,8 +83,22 @@ pub struct RowEvents {
     images: Vec<u8>,
     /// What is noted now was made by a foreign key.
     follows_key: bool,
-    /// A statement of data definition: it is one event.
-    query: Option<(u32, Query)>,
+    /// A statement that is one event: data definition, or the end of a prepared transaction.
+    query: Option<TextEvent>,
+    /// CREATE TABLE .. SELECT: the table whose rows follow.
+    created: Option<TextEvent>,
+    /// The transaction is a branch of an XA transaction, and this is its end.
+    branch: Option<XaPrepare>,
+}
+
+/// A statement that is logged as text.
+#[derive(Clone, Debug)]
+pub struct TextEvent {
+    /// Seconds since 1970.
+    pub timestamp: u32,
+    /// Of the event's header; see `header_flag`.
+    pub flags: u16,
+    pub query: Query,
 }
 
 const ER_TRANS_CACHE_FULL: ErrorCode = ErrorCode::new(
@@ -94,13 +109,37 @@ const ER_TRANS_CACHE_FULL: ErrorCode = ErrorCode::new(
 
 impl RowEvents {
     pub fn new(settings: EventSettings) -> RowEvents {
-        let (statements, shapes, notes, images) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        RowEvents { settings, statements, shapes, notes, images, follows_key: false, query: None }
+        RowEvents {
+            settings,
+            statements: Vec::new(),
+            shapes: Vec::new(),
+            notes: Vec::new(),
+            images: Vec::new(),
+            follows_key: false,
+            query: None,
+            created: None,
+            branch: None,
+        }
     }
 
     /// The events of a statement that is written as its text, in one transaction with what it does.
-    pub fn of_statement(settings: EventSettings, timestamp: u32, query: Query) -> RowEvents {
-        RowEvents { query: Some((timestamp, query)), ..RowEvents::new(settings) }
+    pub fn of_statement(settings: EventSettings, text: TextEvent) -> RowEvents {
+        RowEvents { query: Some(text), ..RowEvents::new(settings) }
+    }
+
+    /// The transaction begins with a table that the text makes. Its statement has begun.
+    pub fn create(&mut self, text: TextEvent) {
+        self.created = Some(text);
+    }
+
+    /// The transaction ends as this branch.
+    pub fn end_as(&mut self, branch: XaPrepare) {
+        self.branch = Some(branch);
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.query.is_none() && self.created.is_none() && self.notes.is_empty()
     }
 
     /// The rows that follow are of another statement.
@@ -160,19 +199,36 @@ impl RowEvents {
         let mut out = Vec::with_capacity(self.images.len() + 512);
         let mut rest = &self.notes[..];
         let mut start = 0;
+        let first = rest.first().map(|note| note.statement);
+        let Some(begun) = self.statements.get(first.unwrap_or_default()) else { return Ok(out) };
+        let control = |sql: Vec<u8>, out: &mut Vec<u8>| {
+            let query = Event::Query(Query { sql, ..Query::clone(&begun.begin) });
+            self.put(begun.timestamp, header_flag::SUPPRESS_USE, &query, out);
+        };
+        match &self.branch {
+            Some(branch) => control(format!("XA START {}", branch.xid()).into_bytes(), &mut out),
+            None => control(begun.begin.sql.clone(), &mut out),
+        }
+        if let Some(created) = &self.created {
+            self.put_text(created, &mut out);
+        }
         while let Some(first) = rest.first() {
             let statement = &self.statements[first.statement];
-            if out.is_empty() {
-                let begin = Event::Query(Query::clone(&statement.begin));
-                self.put(statement.timestamp, header_flag::SUPPRESS_USE, &begin, &mut out);
-            }
             let count = rest.iter().take_while(|note| note.statement == first.statement).count();
             let (notes, behind) = rest.split_at(count);
             self.put_statement(statement, notes, start, &mut out);
             start = notes.last().map_or(start, |note| note.end);
             rest = behind;
         }
+        if let Some(branch) = &self.branch {
+            control(format!("XA END {}", branch.xid()).into_bytes(), &mut out);
+            self.put(begun.timestamp, 0, &Event::XaPrepare(branch.clone()), &mut out);
+        }
         Ok(out)
+    }
+
+    fn put_text(&self, text: &TextEvent, out: &mut Vec<u8>) {
+        self.put(text.timestamp, text.flags, &Event::Query(text.query.clone()), out);
     }
 
     fn put(&self, timestamp: u32, flags: u16, event: &Event, out: &mut Vec<u8>) {
@@ -255,16 +311,17 @@ impl EventSource for RowEvents {
     fn finish(&mut self) -> Vec<u8> {
         let mut package = self.settings.package.clone();
         match &self.query {
-            Some((timestamp, query)) => {
-                package.timestamp = *timestamp;
+            Some(text) => {
+                package.timestamp = text.timestamp;
                 package.has_statements = true;
                 package.ends_in_xid = false;
-                self.put(*timestamp, 0, &Event::Query(query.clone()), &mut package.events);
+                self.put_text(text, &mut package.events);
             }
-            None if self.notes.is_empty() => return Vec::new(),
+            None if self.is_empty() => return Vec::new(),
             None => {
                 package.timestamp = self.statements.last().map_or(0, |statement| statement.timestamp);
-                package.ends_in_xid = true;
+                package.has_statements = self.created.is_some();
+                package.ends_in_xid = self.branch.is_none();
                 package.events = self.events().unwrap_or_default();
             }
         }
@@ -304,8 +361,18 @@ pub(crate) fn note_change(
     }
 }
 
-/// Says whether what is changed next follows from a foreign key.
-pub(crate) fn follow_key(transaction: &mut Transaction, follows: bool) {
+/// Notes a row that has come into a new table without the table's own ways.
+pub fn note_loaded(
+    transaction: &mut Transaction,
+    table: &Arc<TableDef>,
+    row: &[Value],
+) -> Result<(), SqlError> {
+    note_change(transaction, table, None, Some(row))
+}
+
+/// Says whether what is changed next follows from a foreign key, or has had its children dealt with: whoever applies it checks
+/// none and goes to no children.
+pub fn follow_key(transaction: &mut Transaction, follows: bool) {
     if let Some(events) = row_events(transaction) {
         events.follows_key = follows;
     }
@@ -314,75 +381,4 @@ pub(crate) fn follow_key(transaction: &mut Transaction, follows: bool) {
 /// Whether changes of the table are noted.
 pub(crate) fn are_noted(transaction: &mut Transaction, table: &TableDef) -> bool {
     !table.temporary && row_events(transaction).is_some()
-}
-
-/// The columns that others see, which are those of the events.
-fn shown(table: &TableDef) -> impl Iterator<Item = usize> + Clone {
-    (0..table.columns.len()).filter(|place| !table.columns[*place].hidden)
-}
-
-/// Which columns are in the images before and after.
-fn masks(
-    images: RowImages,
-    table: &TableDef,
-    before: Option<&[Value]>,
-    after: Option<&[Value]>,
-) -> (Vec<bool>, Vec<bool>) {
-    let all = || shown(table).map(|_| true).collect::<Vec<bool>>();
-    let (Some(old), false) = (before, images == RowImages::Full) else {
-        let image = |row: Option<&[Value]>| if row.is_some() { all() } else { Vec::new() };
-        return (image(before), image(after));
-    };
-    // What a row is found by: its key, else everything.
-    let key = table.clustering_index().filter(|index| index.kind == IndexKind::Primary || index.is_unique());
-    let is_key = |place: usize| key.is_none_or(|index| index.parts.iter().any(|part| part.column == place));
-    let is_small = |place: usize| !table.columns[place].is_large_object();
-    let needed_before = |place: usize| match images {
-        RowImages::Minimal => is_key(place),
-        _ => is_key(place) || is_small(place),
-    };
-    let mask_before = shown(table).map(needed_before).collect();
-    let Some(new) = after else { return (mask_before, Vec::new()) };
-    let needed_after = |place: usize| match images {
-        RowImages::Minimal => old[place] != new[place],
-        _ => is_small(place) || old[place] != new[place],
-    };
-    (mask_before, shown(table).map(needed_after).collect())
-}
-
-/// What the binary log says of a table.
-fn table_map(table: &TableDef, metadata: RowMetadata) -> TableMap {
-    let is_full = metadata == RowMetadata::Full;
-    let primary = table.primary_key().filter(|_| is_full);
-    let place_of = |column: usize| shown(table).take_while(|place| *place < column).count() as u64;
-    let key = primary.iter().flat_map(|index| &index.parts);
-    TableMap {
-        table_id: table.id.0,
-        flags: 1,
-        database: table.database.clone(),
-        table: table.name.clone(),
-        columns: shown(table).map(|place| map_column(&table.columns[place], is_full)).collect(),
-        primary_key: key
-            .map(|part| (place_of(part.column), u64::from(part.prefix_length.unwrap_or(0))))
-            .collect(),
-        unknown_fields: Vec::new(),
-    }
-}
-
-fn map_column(column: &ColumnDef, is_full: bool) -> MapColumn {
-    use datum::TypeKind::{Enum, Set};
-    let wire = WireType::of(&column.column_type);
-    let members = match &column.column_type.kind {
-        Enum(members) | Set(members) if is_full => Some(members.iter().map(|one| one.to_vec()).collect()),
-        _ => None,
-    };
-    let has_collation = wire.is_character() || members.is_some();
-    MapColumn {
-        wire,
-        nullable: column.nullable(),
-        collation: has_collation.then(|| u32::from(column.column_type.collation.number())),
-        name: is_full.then(|| column.name.clone()),
-        members,
-        visible: is_full.then_some(!column.invisible),
-    }
 }

@@ -9,7 +9,7 @@ use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
 use plan::Assignment;
 use schema::TriggerEvent;
-use table::{ChangeOutcome, TableHandle, damaged};
+use table::{ChangeOutcome, TableHandle, damaged, follow_key};
 
 /// All columns of the row at `row_key`, exclusively locked.
 async fn existing_row(
@@ -46,7 +46,12 @@ pub async fn replace_existing(
         }
         let Inserter { handle, foreign_keys, .. } = &*inserter;
         foreign_keys.before_delete(handle, &conflicting, &existing, Some(row), context).await?;
-        context.delete_row(handle, &conflicting, &existing).await?;
+        // Children that keep their parent are no concern of a replica, which would delete them with this row.
+        let is_parent = foreign_keys.is_parent();
+        follow_key(context.host.transaction(), is_parent);
+        let deleted = context.delete_row(handle, &conflicting, &existing).await;
+        follow_key(context.host.transaction(), false);
+        deleted?;
         inserter.outcome.affected_rows += 1;
         match context.insert_row(&inserter.handle, row).await? {
             ChangeOutcome::Done => {

@@ -3,8 +3,9 @@
 //! Invariant: the table is stored first, with a note; if its rows do not follow, the next attempt finds the note and begins with an
 //! empty table.
 use binlog::{Query, RawEvent};
-use datum::{SqlError, error_code};
+use datum::SqlError;
 use instance::replication::Applied;
+use variables::Setting;
 
 use super::applier::Applier;
 
@@ -16,10 +17,6 @@ impl Applier {
         (name, text): (&str, &[u8]),
         raw: &RawEvent<'_>,
     ) -> Result<(), SqlError> {
-        if self.session.logged_to().is_some() {
-            let what = "CREATE TABLE .. SELECT of a source with log_bin=ON";
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
-        }
         let before = self.channel.applied();
         let gtid = self.applying().head.gtid.map_or_else(String::new, |gtid| gtid.to_string());
         let begun = format!("{gtid}:{}:{} {name}", before.file, before.position);
@@ -27,6 +24,9 @@ impl Applier {
         let noted = Applied { begun, ..before };
         let after = std::mem::replace(&mut self.applying().next, noted);
         self.session.obey_event(query, raw.header.timestamp);
+        // The own binary log gets the text with the rows.
+        let logs = self.session.logged_to().is_some();
+        self.session.variables.set_by_name("sql_log_bin", Setting::Boolean(false));
         let mut created = Ok(());
         if was_begun {
             created = self.session.run_text_quietly(format!("DROP TABLE IF EXISTS {name}").as_bytes()).await;
@@ -34,11 +34,13 @@ impl Applier {
         if created.is_ok() {
             created = self.session.run_text_quietly(text).await;
         }
+        self.session.variables.set_by_name("sql_log_bin", Setting::Boolean(logs));
         let applying = self.applying();
         applying.next = after;
         applying.forget_stored();
         created?;
         self.open();
+        self.session.log_applied_table(query);
         Ok(())
     }
 }

@@ -167,10 +167,7 @@ pub(crate) fn create_user_text(account: &Account, shows_hex: bool) -> Vec<u8> {
     if !stored.is_empty() {
         out.extend_from_slice(b" AS ");
         match shows_hex && stored.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
-            true => {
-                out.extend_from_slice(b"0x");
-                out.extend(stored.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()));
-            }
+            true => put_hexadecimal(&mut out, stored),
             false => put_quoted(&mut out, stored),
         }
     }
@@ -257,8 +254,14 @@ fn quote_json(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
+/// A literal of digits.
+pub(crate) fn put_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"0x");
+    out.extend(bytes.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()));
+}
+
 /// A literal of bytes as they are.
-fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     for &byte in text {
         match byte {

@@ -1,5 +1,5 @@
 //! SHOW of the binary log: its files, where it stands, and the events of a file.
-use binlog::{Checksum, Event, Events, GtidEvent, RowsKind, rows_flag, split_event};
+use binlog::{Checksum, Event, Events, GtidEvent, RowsKind, header_flag, rows_flag, split_event};
 use datum::{SqlError, Value};
 use parser::ast::Limit;
 use source::{EventStream, StreamOptions};
@@ -123,7 +123,7 @@ impl Session {
                     return Ok(rows);
                 }
                 let shown = match Event::decode(&raw) {
-                    Ok(event) => (event_name(&event), info(&event)),
+                    Ok(event) => (event_name(&event), info(&event, raw.header.flags)),
                     Err(_) => ("Unknown", String::new()),
                 };
                 rows.push(vec![
@@ -168,7 +168,14 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-fn info(event: &Event) -> String {
+const ROWS_FLAGS: [(u16, &str); 4] = [
+    (rows_flag::STATEMENT_END, "STMT_END_F"),
+    (rows_flag::NO_FOREIGN_KEY_CHECKS, "NO_FOREIGN_KEY_CHECKS_F"),
+    (rows_flag::RELAXED_UNIQUE_CHECKS, "RELAXED_UNIQUE_CHECKS_F"),
+    (rows_flag::USE_SQL_FOREIGN_KEY, "USE_SQL_FOREIGN_KEY_F"),
+];
+
+fn info(event: &Event, header_flags: u16) -> String {
     match event {
         Event::FormatDescription(description) => {
             format!("Server ver: {}, Binlog ver: 4", description.server_version)
@@ -178,17 +185,18 @@ fn info(event: &Event) -> String {
         Event::Gtid(GtidEvent { gtid: Some(gtid), .. }) => format!("SET @@SESSION.GTID_NEXT= '{gtid}'"),
         Event::Query(query) => {
             let text = String::from_utf8_lossy(&query.sql);
-            let is_control = query.database.is_empty() || query.settings.definition_xid.is_none();
-            if is_control { text.into_owned() } else { format!("use `{}`; {text}", query.database) }
+            let is_alone = query.database.is_empty() || header_flags & header_flag::SUPPRESS_USE != 0;
+            if is_alone { text.into_owned() } else { format!("use `{}`; {text}", query.database) }
         }
         Event::TableMap(map) => format!("table_id: {} ({}.{})", map.table_id, map.database, map.table),
         Event::Rows(rows) => {
-            let mut text = format!("table_id: {}", rows.header.table_id);
-            if rows.header.flags & rows_flag::STATEMENT_END != 0 {
-                text.push_str(" flags: STMT_END_F USE_SQL_FOREIGN_KEY_F");
-            }
-            text
+            let flags = ROWS_FLAGS.iter().filter(|(bit, _)| rows.header.flags & bit != 0);
+            let flags: String = flags.map(|(_, name)| format!(" {name}")).collect();
+            let word = if flags.is_empty() { "" } else { " flags:" };
+            format!("table_id: {}{word}{flags}", rows.header.table_id)
         }
+        Event::XaPrepare(event) if event.one_phase => format!("XA COMMIT {} ONE PHASE", event.xid()),
+        Event::XaPrepare(event) => format!("XA PREPARE {}", event.xid()),
         Event::Xid(xid) => format!("COMMIT /* xid={xid} */"),
         Event::Rotate { position, file } => format!("{file};pos={position}"),
         Event::RowsQuery(sql) => format!("# {}", String::from_utf8_lossy(sql)),

@@ -17,6 +17,8 @@ mod tables;
 mod variables;
 mod views;
 
+pub(crate) use accounts::{put_hexadecimal, put_quoted};
+
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Show, ShowFilter};
 

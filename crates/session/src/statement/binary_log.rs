@@ -5,12 +5,17 @@
 //! where definitions are committed, and by the variables that show transaction identifiers.
 use std::sync::Arc;
 
-use binlog::{CommitPackage, GtidChoice, Query, QuerySettings, RowMetadata, query_option, rows_flag};
+use binlog::{
+    CommitPackage, GtidChoice, Query, QuerySettings, RowMetadata, XaPrepare, header_flag, query_option,
+    rows_flag,
+};
 use catalog::SchemaChange;
 use datum::{SqlError, error_code};
+use instance::Xid;
 use parser::ast::StatementKind;
+use schema::{TableDef, create_table_text, quote_identifier};
 use source::BinaryLog;
-use table::{EventSettings, RowEvents, RowImages, StatementEvents, row_events};
+use table::{EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, row_events};
 use variables::{Setting, VariableId};
 
 use super::Request;
@@ -21,6 +26,9 @@ const ROW_EVENT_BYTES: usize = 8192;
 /// Our version as MySQL counts.
 const SERVER_VERSION: u32 = 90_700;
 const CREATE: &[u8] = b"CREATE";
+const CREATE_TABLE: &str = "CREATE TABLE ";
+/// Ends the text of a table whose rows follow.
+const ROWS_FOLLOW: &str = " START TRANSACTION";
 const GTID_EXECUTED: &str = "gtid_executed";
 const GTID_PURGED: &str = "gtid_purged";
 
@@ -33,6 +41,12 @@ pub(crate) struct BeginEvent {
 
 fn now_us() -> u64 {
     instance::unix_now_us()
+}
+
+/// The format of an identifier has 32 bits in the binary log.
+fn prepare_event(xid: &Xid, one_phase: bool) -> XaPrepare {
+    let (global, branch) = (xid.global.to_vec(), xid.branch.to_vec());
+    XaPrepare { one_phase, format: xid.format as u32, global, branch }
 }
 
 /// An error of the binary log.
@@ -140,6 +154,19 @@ impl Session {
         if self.logged_to().is_none() || self.programs.is_inside_statement() {
             return;
         }
+        let statement = self.statement_events();
+        let is_noted = self.transaction.current.as_mut().is_some_and(|one| row_events(one).is_some());
+        let settings = (!is_noted).then(|| self.event_settings());
+        let Some(transaction) = &mut self.transaction.current else { return };
+        if let Some(settings) = settings {
+            transaction.set_events(Box::new(RowEvents::new(settings)));
+        }
+        if let Some(events) = row_events(transaction) {
+            events.begin_statement(statement);
+        }
+    }
+
+    fn statement_events(&mut self) -> StatementEvents {
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };
         let applied = self.applying.as_ref().map_or(0, |one| one.rows_flags & !rows_flag::STATEMENT_END);
         let flags = rows_flag::USE_SQL_FOREIGN_KEY
@@ -150,16 +177,62 @@ impl Session {
         let rows_query = shows_text.then(|| self.process.activity().info().map(str::to_owned)).flatten();
         let rows_query = rows_query.map(|text| Arc::from(text.into_bytes()));
         let begin = self.begin_event();
-        let statement = StatementEvents { timestamp: self.timestamp(), flags, rows_query, begin };
-        let is_noted = self.transaction.current.as_mut().is_some_and(|one| row_events(one).is_some());
-        let settings = (!is_noted).then(|| self.event_settings());
-        let Some(transaction) = &mut self.transaction.current else { return };
-        if let Some(settings) = settings {
-            transaction.set_events(Box::new(RowEvents::new(settings)));
+        StatementEvents { timestamp: self.timestamp(), flags, rows_query, begin }
+    }
+
+    fn text_event(&self, flags: u16, sql: Vec<u8>, settings: QuerySettings) -> TextEvent {
+        let query = Query {
+            thread_id: self.connection.id.0,
+            settings,
+            database: self.database.as_deref().unwrap_or_default().to_owned(),
+            sql,
+            ..Query::default()
+        };
+        TextEvent { timestamp: self.timestamp(), flags, query }
+    }
+
+    /// CREATE TABLE .. SELECT: the text of the table, whose rows follow in the same transaction.
+    pub(super) fn log_created(&mut self, change: &mut SchemaChange, table: &TableDef) {
+        if self.definition_text.take().is_none() || self.logged_to().is_none() {
+            return;
         }
-        if let Some(events) = row_events(transaction) {
-            events.begin_statement(statement);
+        let mut text = create_table_text(table, Some(table.auto_increment_start));
+        if self.database.as_deref() != Some(table.database.as_str()) {
+            let database = quote_identifier(&table.database);
+            text.insert_str(CREATE_TABLE.len(), &format!("{database}."));
         }
+        text.push_str(ROWS_FOLLOW);
+        let settings = QuerySettings { table_encryption: Some(false), ..self.query_settings() };
+        let text = self.text_event(0, text.into_bytes(), settings);
+        let mut events = RowEvents::new(self.event_settings());
+        events.begin_statement(self.statement_events());
+        events.create(text);
+        change.transaction().set_events(Box::new(events));
+    }
+
+    /// The same for a table of a source, which is there already: its transaction is open.
+    pub(crate) fn log_applied_table(&mut self, query: &Query) {
+        self.note_statement();
+        let text = self.text_event(0, query.sql.clone(), query.settings.clone());
+        if let Some(events) = self.transaction.current.as_mut().and_then(row_events) {
+            events.create(text);
+        }
+    }
+
+    /// The open transaction ends as a branch; answers whether that is in the binary log.
+    pub(super) fn log_branch(&mut self, xid: &Xid, one_phase: bool) -> bool {
+        let Some(events) = self.transaction.current.as_mut().and_then(row_events) else { return false };
+        events.end_as(prepare_event(xid, one_phase));
+        !events.is_empty()
+    }
+
+    /// What is decided of a branch that is in the binary log.
+    pub(super) fn decision_event(&self, xid: &Xid, commits: bool) -> Option<Box<RowEvents>> {
+        self.logged_to()?;
+        let word = if commits { "COMMIT" } else { "ROLLBACK" };
+        let sql = format!("XA {word} {}", prepare_event(xid, false).xid());
+        let text = self.text_event(header_flag::SUPPRESS_USE, sql.into_bytes(), self.query_settings());
+        Some(Box::new(RowEvents::of_statement(self.event_settings(), text)))
     }
 
     /// Keeps the text of a statement that changes definitions, for its commit.
@@ -187,7 +260,6 @@ impl Session {
     /// The change takes the text of its statement along.
     pub(super) fn log_definition(&self, change: &mut SchemaChange) {
         let (Some(_), Some(text)) = (self.logged_to(), &self.definition_text) else { return };
-        let timestamp = self.timestamp();
         let invoker = (self.connection.account_user.to_string(), self.connection.account_host.to_string());
         let settings = QuerySettings {
             invoker: Some(invoker),
@@ -195,23 +267,9 @@ impl Session {
             table_encryption: Some(false),
             ..self.query_settings()
         };
-        let query = Query {
-            thread_id: self.connection.id.0,
-            settings,
-            database: self.database.as_deref().unwrap_or_default().to_owned(),
-            sql: text.to_vec(),
-            ..Query::default()
-        };
-        let events = RowEvents::of_statement(self.event_settings(), timestamp, query);
+        let text = self.text_event(0, text.to_vec(), settings);
+        let events = RowEvents::of_statement(self.event_settings(), text);
         change.transaction().set_events(Box::new(events));
-    }
-
-    /// What cannot be written to the binary log yet is refused while there is one.
-    pub(super) fn require_no_binary_log(&self, what: &str) -> Result<(), SqlError> {
-        match self.logged_to() {
-            Some(_) => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&format!("{what} with log_bin=ON")])),
-            None => Ok(()),
-        }
     }
 
     /// The rows that are applied from now on are of a statement with these flags.

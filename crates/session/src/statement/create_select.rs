@@ -14,7 +14,7 @@ use parser::ast::{
 use plan::PlanKind;
 use planner::Literals;
 use schema::{LocalFuture, TableDef};
-use table::{ChangeOutcome, ReadyTable};
+use table::{ChangeOutcome, ReadyTable, note_loaded};
 
 use super::Request;
 use crate::session::Session;
@@ -118,7 +118,8 @@ impl TableFiller<'_, '_> {
     async fn insert(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.filled.records += 1;
         if let Some(fill) = &mut self.fill {
-            return fill.push(self.change, row).await;
+            fill.push(self.change, row).await?;
+            return note_loaded(self.change.transaction(), self.table.definition(), row);
         }
         let table = self.table;
         loop {

@@ -131,11 +131,11 @@ impl Session {
             self.commit_change(change, shield).await?;
             return Ok(Done::ok());
         };
-        self.require_no_binary_log("CREATE TABLE .. SELECT")?;
         self.lock_plan(&source).await?;
         definition.id = self.instance.catalog().new_table_id();
         change.create_trees(&mut definition).await?;
         let handle = unpublished(&definition);
+        self.log_created(&mut change, &definition);
         let parameters = request.parameters.to_vec();
         let filled = self.fill_from(&mut change, &handle, (&source, duplicates), parameters).await?;
         definition.auto_increment_start = definition.auto_increment_start.max(handle.auto_increment().peek());

@@ -74,9 +74,6 @@ impl Session {
     }
 
     async fn xa_prepare(&mut self, xid: &Xid, shield: &Shield) -> Result<Done, SqlError> {
-        if self.transaction.has_changes() {
-            self.require_no_binary_log("XA PREPARE")?;
-        }
         let branch = match self.xa.take() {
             Some(branch) if branch.state == XaState::Idle && branch.xid() == xid => branch,
             other => {
@@ -99,7 +96,8 @@ impl Session {
         let id = self.transaction.current.as_ref().and_then(engine::Transaction::id);
         let owner = self.instance.xa.lock_owner(id);
         shield.raise();
-        let prepared = self.transaction.prepare(&xid.encode(), owner).await;
+        let is_logged = self.log_branch(xid, false);
+        let prepared = self.transaction.prepare(&xid.encode(is_logged), owner).await;
         shield.lower();
         let is_kept = !self.variables.by_name("xa_detach_on_prepare").as_boolean();
         branch.claim.prepared(prepared.map_err(transaction_error)?, is_kept);
@@ -120,6 +118,7 @@ impl Session {
         match (branch.state, one_phase) {
             (XaState::Idle, true) => {
                 let _branch = self.xa.take();
+                self.log_branch(xid, true);
                 self.commit_open(shield).await?;
                 Ok(Done::ok())
             }
@@ -170,6 +169,11 @@ impl Session {
         let deciding = self.instance.xa.decide(xid, self.process.id);
         let mut deciding = deciding.ok_or_else(|| error_code::ER_XAER_NOTA.plain())?;
         let _passage = self.pass_to_decide().await?;
+        if Xid::is_logged(deciding.transaction().xid())
+            && let Some(events) = self.decision_event(xid, commits)
+        {
+            deciding.transaction().set_events(events);
+        }
         shield.raise();
         let decided = match commits {
             true => deciding.transaction().commit().await,
@@ -280,6 +284,7 @@ fn reads_tables(show: &Show<'_>) -> bool {
             | Show::Engine { .. }
             | Show::BinaryLogs
             | Show::BinaryLogStatus
+            | Show::LogEvents { .. }
             | Show::ReplicaStatus { .. }
             | Show::Replicas
             | Show::Profiles

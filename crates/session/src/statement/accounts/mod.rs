@@ -1,9 +1,10 @@
 //! CREATE, ALTER, DROP and RENAME USER, roles, GRANT, REVOKE and SET PASSWORD.
 //!
-//! Invariant: accounts are changed in memory, then made durable; when that fails, or the statement does, the earlier
+//! Invariant: accounts are changed in memory, then made durable, together with the statement's text in the binary log; when that fails, or the statement does, the earlier
 //! accounts are put back, so a statement changes all it names or nothing. One statement at a time does that, or one would
 //! put back, or make durable, what another has changed.
 mod grant;
+mod logged;
 mod options;
 mod password;
 mod privilege_list;
@@ -33,20 +34,26 @@ impl Session {
         // What it may do can have changed while it waited.
         self.look_at_privileges();
         let before = self.instance.accounts().snapshot();
+        self.keep_definition_text(request);
         let result = match self.change_accounts(request, shield).await {
-            Ok(done) => {
-                shield.raise();
-                let stored = self.instance.persist_accounts().await;
-                shield.lower();
-                stored.map(|()| done)
-            }
+            Ok(done) => self.store_accounts(shield).await.map(|()| done),
             Err(error) => Err(error),
         };
+        self.definition_text = None;
         if result.is_err() {
             self.instance.accounts().restore(before);
         }
         self.look_at_privileges();
         result
+    }
+
+    /// In one commit with what the binary log says of it.
+    async fn store_accounts(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        let mut change = self.instance.catalog().begin_change();
+        change.put_accounts(&self.instance.accounts().encode()).await?;
+        self.commit_change(change, shield).await?;
+        self.instance.accounts_changed();
+        Ok(())
     }
 
     /// Changes accounts as a whole and makes them durable; on an error they are as they were.

@@ -22,10 +22,11 @@ pub(super) struct NewPassword {
     text: Option<Vec<u8>>,
 }
 
-/// The random passwords that the client is told.
+/// The random passwords that the client is told, and what is kept of all passwords of a statement.
 #[derive(Default)]
 pub(super) struct Generated {
     rows: Vec<[String; 3]>,
+    credentials: Vec<(AccountName, Credential)>,
 }
 
 impl Generated {
@@ -33,6 +34,11 @@ impl Generated {
         let password: String = auth::random_text(RANDOM_CHARACTERS, length);
         self.rows.push([name.user.clone(), name.host.as_str().to_owned(), password.clone()]);
         password.into_bytes()
+    }
+
+    /// What is kept of the account's new password.
+    pub fn credential_of(&self, name: &AccountName) -> Option<&Credential> {
+        self.credentials.iter().rfind(|(of, _)| of == name).map(|(_, credential)| credential)
     }
 
     pub fn finish(self) -> Done {
@@ -66,16 +72,22 @@ impl Session {
             }
             None => default,
         };
-        if let Some(hash) = clause.hash {
-            let credential = Credential::from_stored(plugin, hash);
-            let credential = credential.ok_or_else(|| error_code::ER_PASSWORD_FORMAT.plain())?;
-            return Ok(NewPassword { credential, text: None });
-        }
-        let text = match clause.random_password {
-            true => generated.add(name, self.random_password_length()),
-            false => clause.password.unwrap_or_default().to_vec(),
+        let new = match clause.hash {
+            Some(hash) => {
+                let credential = Credential::from_stored(plugin, hash);
+                let credential = credential.ok_or_else(|| error_code::ER_PASSWORD_FORMAT.plain())?;
+                NewPassword { credential, text: None }
+            }
+            None => {
+                let text = match clause.random_password {
+                    true => generated.add(name, self.random_password_length()),
+                    false => clause.password.unwrap_or_default().to_vec(),
+                };
+                NewPassword { credential: Credential::of_bytes(plugin, &text), text: Some(text) }
+            }
         };
-        Ok(NewPassword { credential: Credential::of_bytes(plugin, &text), text: Some(text) })
+        generated.credentials.push((name.clone(), new.credential.clone()));
+        Ok(new)
     }
 
     fn random_password_length(&self) -> usize {
@@ -195,6 +207,7 @@ impl Session {
         self.require_current_password(&present, statement.replace)?;
         let mut changed = (*present).clone();
         let credential = Credential::of_bytes(present.credential.plugin(), &text);
+        self.log_new_password(&name, &credential, statement.retain_current);
         self.put_password(
             &mut changed,
             NewPassword { credential, text: Some(text) },

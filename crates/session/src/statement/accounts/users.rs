@@ -43,6 +43,7 @@ impl Session {
             }
         }
         finish_users("CREATE USER", ALREADY_EXISTS, &failed)?;
+        self.log_created_users(statement, &generated);
         Ok(generated.finish())
     }
 
@@ -94,6 +95,7 @@ impl Session {
             }
         }
         finish_users("ALTER USER", DOES_NOT_EXIST, &failed)?;
+        self.log_altered_users(statement, &generated)?;
         Ok(generated.finish())
     }
 
