@@ -1,22 +1,25 @@
 //! `x > (SELECT SUM(y) FROM t WHERE t.k = outer.k)` as a join with `(SELECT k, SUM(y) FROM t GROUP BY k)`: the subquery is
-//! evaluated once for all keys.
+//! evaluated once for all keys. The same in select lists and ORDER BY.
 //!
-//! Invariant: each row finds the group that it would have aggregated, or none, and then has the value of an aggregate over no
-//! rows. Called for each block before it is built; the cheaper of both plans is taken.
+//! Invariant: each row finds the group that it would have aggregated, or none, and then has the values of aggregates over no
+//! rows. What the subquery computes of them is computed in the block around it. Called for each block before it is built; the
+//! cheaper of both plans is taken.
 use crate::block::{PendingSubquery, QuerySource, Source, SourceColumn, SourceKind, SubqueryPlan};
 use crate::bound::{BoundBlock, Logical};
 use crate::from::JoinTree;
 use crate::merge::SOURCES_MAX;
 use crate::planner::Planner;
+use crate::select_build::BoundSelect;
 use crate::select_items::SelectItem;
 use crate::semijoin::tells_apart;
 use crate::switches::Switch;
-use crate::walk::{
-    aggregate_number, any, for_each_operand, has_subquery, is_volatile, replace, subquery_number,
-};
+use crate::walk::{aggregate_number, any, has_subquery, is_volatile, replace, subquery_number};
 use datum::CompareMode;
 use expression::{AggregateFunction, ComparisonOperator, Expr, ExprKind};
 use plan::{ApplyKind, Node};
+
+/// A plan that costs less is not compared with others.
+const CHEAP: f64 = 500.0;
 
 /// What a row and the rows of the subquery have in common.
 struct Key {
@@ -30,46 +33,53 @@ impl Planner<'_> {
     /// The block's plan with its subqueries as groups that are joined, if there are such and the plan is cheaper than `plain`
     /// (or asked for).
     pub fn with_groups_joined(&mut self, select: BoundBlock, plain: Node) -> Node {
-        let Ok(joined) = self.build_merged(select) else { return plain };
         let is_wanted = self.context.switches.has(Switch::SubqueryToDerived);
-        if is_wanted || crate::price::price(&joined) < crate::price::price(&plain) { joined } else { plain }
+        let cost = crate::price::price(&plain);
+        if cost < CHEAP && !is_wanted {
+            return plain;
+        }
+        let Ok(joined) = self.build_merged(select) else { return plain };
+        if is_wanted || crate::price::price(&joined) < cost { joined } else { plain }
     }
 
-    /// The block with correlated aggregates in WHERE joined as groups; `None` when it has none.
+    /// The block with correlated aggregates joined as groups; `None` when it has none.
     pub fn decorrelated(&self, select: &BoundBlock) -> Option<BoundBlock> {
         if select.is_correlated || select.tree.is_none() || select.block.subqueries.is_empty() {
             return None;
         }
         let mut select = select.clone();
         let mut has_changed = false;
-        for place in 0..select.bound.conditions.len() {
-            let mut found = None;
-            find_subquery(&select.bound.conditions[place], &mut found);
-            let Some(number) = found.filter(|number| is_asked_once(&select, *number)) else { continue };
-            has_changed |= self.join_groups(&mut select, place, number);
+        for number in 0..select.block.subqueries.len() {
+            has_changed |=
+                is_asked_behind_joins(&mut select, number) && self.join_groups(&mut select, number);
         }
         has_changed.then_some(select)
     }
 
-    fn join_groups(&self, select: &mut BoundBlock, place: usize, number: usize) -> bool {
+    fn join_groups(&self, select: &mut BoundBlock, number: usize) -> bool {
         let pending = &select.block.subqueries[number];
         let Some((mut inner, keys)) = grouped(pending) else { return false };
-        if select.block.sources.len() >= SOURCES_MAX {
+        let Some(aggregates) = aggregates_of(&inner) else { return false };
+        let asks = |condition: &Expr| any(condition, &|part| subquery_number(part) == Some(number));
+        let is_locked = inner.block.sources.iter().any(|source| source.lock.is_some());
+        // Rows of groups that nobody asks for are not locked for a select list.
+        if select.block.sources.len() >= SOURCES_MAX || is_locked && !select.bound.conditions.iter().any(asks)
+        {
             return false;
         }
-        let Some(absent) = value_without_rows(&inner) else { return false };
-        let value_type = inner.bound.items[0].expr.ty.clone();
+        let result = inner.bound.items.remove(0).expr;
         inner.bound.groups = Some(keys.iter().map(|key| key.inner.clone()).collect());
-        let items = keys.iter().map(|key| SelectItem {
-            expr: key.inner.clone(),
+        let selected =
+            aggregates.iter().map(|aggregate| &aggregate.expr).chain(keys.iter().map(|key| &key.inner));
+        let item = |expr: &Expr| SelectItem { expr: expr.clone(), name: String::new(), is_alias: true };
+        inner.bound.items = selected.map(item).collect();
+        let column = |item: &SelectItem| SourceColumn {
             name: String::new(),
-            is_alias: true,
-        });
-        inner.bound.items.extend(items);
-        let mut types = vec![value_type.column.clone()];
-        types.extend(keys.iter().map(|key| key.inner.ty.column.clone()));
-        let column =
-            |column_type| SourceColumn { name: String::new(), column_type, hidden: false, invisible: true };
+            column_type: item.expr.ty.column.clone(),
+            hidden: false,
+            invisible: true,
+        };
+        let columns = inner.bound.items.iter().map(column).collect();
         let source = select.block.sources.len();
         let query = QuerySource {
             query: Logical::Select(Box::new(inner)),
@@ -80,7 +90,7 @@ impl Planner<'_> {
         select.block.sources.push(Source {
             alias: format!("<derived{}>", number + 2),
             database: String::new(),
-            columns: types.into_iter().map(column).collect(),
+            columns,
             kind: SourceKind::Query(Box::new(query)),
             optional: true,
             lock: None,
@@ -90,45 +100,76 @@ impl Planner<'_> {
         });
         let mut on = Vec::with_capacity(keys.len());
         for (at, key) in keys.into_iter().enumerate() {
-            let column = Box::new(select.block.column_expr(source, at + 1));
+            let column = Box::new(select.block.column_expr(source, aggregates.len() + at));
             let kind = ExprKind::Compare(ComparisonOperator::Equal, key.mode, Box::new(key.outer), column);
             on.push(Expr { kind, ty: key.condition.ty });
         }
-        let column = select.block.column_expr(source, 0);
-        let value = match absent {
-            None => column,
-            Some(zero) => match self.context.bind.call("coalesce", vec![column, zero]) {
-                Ok(value) => value,
-                Err(_) => return false,
-            },
-        };
-        replace(&mut select.bound.conditions[place], &mut |part| {
-            (subquery_number(part) == Some(number))
-                .then(|| Expr { kind: value.kind.clone(), ty: part.ty.clone() })
-        });
+        let Some(value) = self.value_of_group(select, source, result, &aggregates) else { return false };
+        for expr in behind_joins(select) {
+            replace(expr, &mut |part| {
+                (subquery_number(part) == Some(number))
+                    .then(|| Expr { kind: value.kind.clone(), ty: part.ty.clone() })
+            });
+        }
         select.block.subqueries[number].placed = true;
         let left = Box::new(select.tree.take().expect("asked by the caller"));
         select.tree = Some(JoinTree::Left { left, right: Box::new(JoinTree::Source(source)), on });
         true
     }
+
+    /// The subquery's result with the columns of the group in place of the aggregates, COUNT's 0 where there is no group.
+    fn value_of_group(
+        &self,
+        select: &mut BoundBlock,
+        source: usize,
+        mut result: Expr,
+        aggregates: &[GroupValue],
+    ) -> Option<Expr> {
+        let mut values = Vec::with_capacity(aggregates.len());
+        for (column, aggregate) in aggregates.iter().enumerate() {
+            let value = select.block.column_expr(source, column);
+            let value = match aggregate.counts {
+                true => self.context.bind.call("coalesce", vec![value, Expr::int(0)]).ok()?,
+                false => value,
+            };
+            values.push((aggregate.number, value.kind));
+        }
+        replace(&mut result, &mut |part| {
+            let number = aggregate_number(part)?;
+            let (_, kind) = values.iter().find(|(known, _)| *known == number)?;
+            Some(Expr { kind: kind.clone(), ty: part.ty.clone() })
+        });
+        Some(result)
+    }
 }
 
-fn find_subquery(expr: &Expr, found: &mut Option<usize>) {
-    *found = found.or(subquery_number(expr));
-    for_each_operand(expr, &mut |operand| find_subquery(operand, found));
+/// What is evaluated once all tables are joined: conditions and, unless rows are grouped, what is selected.
+fn behind_joins(select: &mut BoundBlock) -> Vec<&mut Expr> {
+    let block = &select.block;
+    let is_plain =
+        select.bound.groups.is_none() && block.aggregates.is_empty() && block.window_calls.is_empty();
+    let BoundSelect { items, conditions, having, order_by, .. } = &mut select.bound;
+    let mut exprs: Vec<&mut Expr> = conditions.iter_mut().collect();
+    if is_plain {
+        exprs.extend(items.iter_mut().map(|item| &mut item.expr));
+        exprs.extend(having);
+        exprs.extend(order_by.iter_mut().map(|key| &mut key.expr));
+    }
+    exprs
 }
 
-/// Nothing but one condition asks for the subquery's value.
-fn is_asked_once(select: &BoundBlock, number: usize) -> bool {
-    let mut select = select.clone();
-    let mut count = 0;
-    select.for_each_expr(&mut |expr| {
+/// Whether the subquery's value is asked for there, and nowhere else.
+fn is_asked_behind_joins(select: &mut BoundBlock, number: usize) -> bool {
+    let count_in = |expr: &mut Expr, count: &mut usize| {
         replace(expr, &mut |part| {
-            count += usize::from(subquery_number(part) == Some(number));
+            *count += usize::from(subquery_number(part) == Some(number));
             None
         });
-    });
-    count == 1
+    };
+    let (mut behind, mut all) = (0, 0);
+    behind_joins(select).into_iter().for_each(|expr| count_in(expr, &mut behind));
+    select.for_each_expr(&mut |expr| count_in(expr, &mut all));
+    behind > 0 && behind == all
 }
 
 /// The subquery's block without the conditions that connect it with the block around it, and these.
@@ -195,35 +236,29 @@ fn key_of(condition: &Expr, correlation: &[(usize, Expr)]) -> Option<Key> {
     })
 }
 
-/// What the only item is when no row is aggregated: `Some(None)` is NULL.
-fn value_without_rows(inner: &BoundBlock) -> Option<Option<Expr>> {
-    let item = &inner.bound.items[0].expr;
-    let function = |number: usize| inner.block.aggregates[number].function;
-    if let Some(number) = aggregate_number(item)
-        && function(number) == AggregateFunction::Count
-    {
-        return Some(Some(Expr::int(0)));
-    }
-    is_null_without_rows(item, &|number| {
-        use AggregateFunction::{Avg, Max, Min, Sum};
-        matches!(function(number), Avg | Max | Min | Sum)
-    })
-    .then_some(None)
+/// An aggregate of the subquery.
+struct GroupValue {
+    number: usize,
+    expr: Expr,
+    counts: bool,
 }
 
-/// Whether the expression is NULL when the aggregates are.
-fn is_null_without_rows(expr: &Expr, is_null: &dyn Fn(usize) -> bool) -> bool {
-    if let Some(number) = aggregate_number(expr) {
-        return is_null(number);
-    }
-    match &expr.kind {
-        ExprKind::Cast(operand)
-        | ExprKind::Branch(operand)
-        | ExprKind::Negate(operand)
-        | ExprKind::Relabel(operand) => is_null_without_rows(operand, is_null),
-        ExprKind::Arithmetic(_, left, right) => {
-            is_null_without_rows(left, is_null) || is_null_without_rows(right, is_null)
+/// The aggregates that the only item is made of; `None` where it reads anything else, or one that has another value over no
+/// rows than NULL or 0.
+fn aggregates_of(inner: &BoundBlock) -> Option<Vec<GroupValue>> {
+    use AggregateFunction::{Avg, Count, Max, Min, Sum};
+    let mut item = inner.bound.items[0].expr.clone();
+    let mut found: Vec<GroupValue> = Vec::new();
+    let mut is_known = true;
+    replace(&mut item, &mut |part| {
+        let number = aggregate_number(part)?;
+        let function = inner.block.aggregates[number].function;
+        is_known &= matches!(function, Avg | Count | Max | Min | Sum);
+        if !found.iter().any(|aggregate| aggregate.number == number) {
+            found.push(GroupValue { number, expr: part.clone(), counts: function == Count });
         }
-        _ => false,
-    }
+        Some(Expr::null())
+    });
+    let reads_more = any(&item, &|part| matches!(part.kind, ExprKind::Column(_))) || has_subquery(&item);
+    (is_known && !reads_more).then_some(found)
 }

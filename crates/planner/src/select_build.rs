@@ -108,8 +108,13 @@ impl Planner<'_> {
         let mut early: Vec<&mut Expr> = bound.having.iter_mut().collect();
         early.extend(bound.order_by.iter_mut().map(|key| &mut key.expr));
         early.extend(windows.exprs_mut());
+        let mut items: Vec<&mut Expr> = bound.items.iter_mut().map(|item| &mut item.expr).collect();
+        if bound.distinct {
+            // What is ordered by is what was selected.
+            early.append(&mut items);
+        }
         let mut applies = place_subqueries(block, early);
-        let late = place_subqueries(block, bound.items.iter_mut().map(|item| &mut item.expr).collect());
+        let late = place_subqueries(block, items);
         let conditions = std::mem::take(&mut bound.conditions);
         let wanted = if has_windows { wanted_order(block, &windows.first_keys(), &None) } else { wanted };
         let ordering = if wanted.is_some() { ordering_of(&windows, &bound.order_by) } else { Vec::new() };

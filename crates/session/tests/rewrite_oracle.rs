@@ -170,6 +170,25 @@ impl Random {
         }
     }
 
+    /// An aggregate over the rows that belong to one of the others.
+    fn value(&mut self, aliases: &[String]) -> String {
+        let (from, inner) = self.from(0);
+        let own = self.column(&inner);
+        let mut filter = format!("{} = {}", self.column(&inner), self.column(aliases));
+        if self.below(2) == 0 {
+            filter = format!("{filter} AND {}", self.condition(&inner, 0, &[]));
+        }
+        let results = [
+            "MAX(?)",
+            "COUNT(?)",
+            "COUNT(*)",
+            "COALESCE(SUM(?), 0)",
+            "MIN(?) + COUNT(*)",
+            "COUNT(DISTINCT ?)",
+        ];
+        format!("(SELECT {} FROM {from} WHERE {filter})", self.of(&results).replace('?', &own))
+    }
+
     fn query(&mut self) -> String {
         self.aliases = 0;
         let depth = 1 + u32::from(self.below(3) == 0);
@@ -180,7 +199,16 @@ impl Random {
         }
         let (first, second) = (self.column(&aliases), self.column(&aliases));
         let ids: Vec<String> = aliases.iter().map(|alias| format!("{alias}.id")).collect();
-        match self.below(8) {
+        match self.below(10) {
+            8 => {
+                let (value, other) = (self.value(&aliases), self.value(&aliases));
+                format!("SELECT {}, {value} v, {other} w FROM {from} WHERE {filter}", ids.join(", "))
+            }
+            9 => {
+                let (value, other) = (self.value(&aliases), self.value(&aliases));
+                let limit = "ORDER BY v, w LIMIT 9";
+                format!("SELECT {value} v, COALESCE({other}, -1) w FROM {from} WHERE {filter} {limit}")
+            }
             0 => {
                 format!("SELECT {first}, COUNT(*), MAX({second}) FROM {from} WHERE {filter} GROUP BY {first}")
             }
