@@ -73,7 +73,20 @@ pub enum DuplicateRule {
     Replace,
     /// ON DUPLICATE KEY UPDATE. The frame: the existing row's columns, then the new row's columns (`VALUES(c)`),
     /// then the source query's row.
-    Update(Vec<Assignment>),
+    Update {
+        assignments: Vec<Assignment>,
+        subqueries: Vec<RowSubquery>,
+    },
+}
+
+/// A subquery in an assignment that reads the frame.
+#[derive(Debug, Clone)]
+pub struct RowSubquery {
+    /// It runs before this assignment.
+    pub assignment: usize,
+    /// The slots that take values of the frame, with their positions there.
+    pub reads: Vec<(usize, usize)>,
+    pub initialiser: Initialiser,
 }
 
 #[derive(Debug, Clone)]

@@ -30,7 +30,7 @@ pub use access::{
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{
     Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource,
-    InsertValue, InsertView, UpdatePlan, UpdateTarget,
+    InsertValue, InsertView, RowSubquery, UpdatePlan, UpdateTarget,
 };
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use estimate_check::EstimateCheck;

@@ -69,7 +69,7 @@ impl<'p> Planner<'p> {
         } else if insert.on_duplicate.is_empty() {
             DuplicateRule::Fail
         } else {
-            DuplicateRule::Update(self.on_duplicate(&target, new_row, insert, source_columns)?)
+            self.on_duplicate(&target, new_row, insert, source_columns)?
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
             self.check_not_read_as(&target)?;
@@ -266,7 +266,7 @@ impl<'p> Planner<'p> {
         new_row: Source,
         insert: &ast::Insert<'p>,
         source_columns: Vec<OutputColumn>,
-    ) -> Result<Vec<Assignment>, SqlError> {
+    ) -> Result<DuplicateRule, SqlError> {
         let table = &target.table;
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
         block.sources.push(target.row_source(target.name()));
@@ -282,9 +282,11 @@ impl<'p> Planner<'p> {
         }
         self.blocks.push(block);
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+        self.row_subqueries = Some((0, Vec::new()));
         for assignment in insert.on_duplicate {
             let column = target.column(&assignment.column)?;
             self.need_target(target, column, Rights::UPDATE, false)?;
+            self.row_subqueries.as_mut().expect("begun above").0 = assignments.len();
             let value = self.insert_value(table, column, &assignment.value)?;
             // DEFAULT is what a generated column gets in any case.
             if table.columns[column].generated.is_none() {
@@ -292,7 +294,8 @@ impl<'p> Planner<'p> {
             }
         }
         self.pop_row_block()?;
-        Ok(assignments)
+        let subqueries = self.row_subqueries.take().map_or_else(Vec::new, |(_, made)| made);
+        Ok(DuplicateRule::Update { assignments, subqueries })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::target_reads::{SubqueryRead, ViewReference};
 use bumpalo::Bump;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
-use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse, ViewUser};
+use plan::{Initialiser, Rights, RowSubquery, TableNeed, TableUsage, TableUse, ViewUser};
 use schema::ViewDef;
 use std::cell::RefCell;
 use std::ops::Deref;
@@ -84,6 +84,8 @@ pub struct Planner<'p> {
     pub value_initialisers: Vec<Initialiser>,
     /// Those that run before a certain row of VALUES.
     pub row_initialisers: Vec<(usize, Initialiser)>,
+    /// While ON DUPLICATE KEY UPDATE is bound: the assignment's number, and the subqueries that read the row.
+    pub row_subqueries: Option<(usize, Vec<RowSubquery>)>,
     /// Tables read by subqueries (not inside derived tables, which are read before anything changes).
     pub subquery_reads: Vec<SubqueryRead>,
     /// The views that the statement itself names, in the order of binding.
@@ -135,6 +137,7 @@ impl<'p> Planner<'p> {
             lock_reads: None,
             value_initialisers: Vec::new(),
             row_initialisers: Vec::new(),
+            row_subqueries: None,
             subquery_reads: Vec::new(),
             view_references: Vec::new(),
             subquery_depth: 0,

@@ -5,9 +5,10 @@ use super::insert::Inserter;
 use super::rules::check_row;
 use crate::context::ExecContext;
 use crate::deferred::retried;
+use crate::operator::run_initialisers;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
-use plan::Assignment;
+use plan::{Assignment, RowSubquery};
 use schema::TriggerEvent;
 use table::{ChangeOutcome, TableHandle, damaged, follow_key};
 
@@ -67,7 +68,7 @@ pub async fn replace_existing(
 /// ON DUPLICATE KEY UPDATE; `new_row` is followed by the source query's row. 2 affected rows for a change, 0 when the values stay as they are.
 pub async fn update_existing(
     inserter: &mut Inserter<'_>,
-    assignments: &[Assignment],
+    (assignments, subqueries): (&[Assignment], &[RowSubquery]),
     row_key: &[u8],
     new_row: Vec<Value>,
     context: &mut ExecContext<'_>,
@@ -77,7 +78,13 @@ pub async fn update_existing(
     let number = inserter.outcome.records;
     let mut frame = existing.clone();
     frame.extend(new_row);
-    for assignment in assignments {
+    for (place, assignment) in assignments.iter().enumerate() {
+        for subquery in subqueries.iter().filter(|subquery| subquery.assignment == place) {
+            for &(slot, position) in &subquery.reads {
+                context.eval.slots[slot] = frame[position].clone();
+            }
+            run_initialisers(std::slice::from_ref(&subquery.initialiser), context).await?;
+        }
         let column = assignment.column;
         let (assigner, value) = (&inserter.assigner, &assignment.value);
         let value = retried(context, |eval| assigner.assigned(column, value, &frame, number, eval)).await?;

@@ -70,7 +70,7 @@ impl<'p> Inserter<'p> {
         // A row that is only reported may be read by others; one that will be changed must not be.
         context.host.transaction().set_duplicate_lock(match &plan.duplicates {
             DuplicateRule::Fail => LockMode::Shared,
-            DuplicateRule::Replace | DuplicateRule::Update(_) => LockMode::Exclusive,
+            DuplicateRule::Replace | DuplicateRule::Update { .. } => LockMode::Exclusive,
         });
         let handle = context.ready_table(plan.table.id).await?;
         Ok(Inserter {
@@ -261,13 +261,13 @@ impl Inserter<'_> {
                         self.note_generated(generated);
                         Ok(())
                     }
-                    DuplicateRule::Update(assignments) => {
+                    DuplicateRule::Update { assignments, subqueries } => {
                         if let Generated::Explicit(number) = generated {
                             self.handle.auto_increment().observe(number);
                         }
                         self.generator.give_back(generated);
                         row.extend(source);
-                        update_existing(self, assignments, &row_key, row, context).await
+                        update_existing(self, (assignments, subqueries), &row_key, row, context).await
                     }
                 }
             }

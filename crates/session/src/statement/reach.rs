@@ -43,7 +43,7 @@ impl<'c> Reach<'c> {
             match insert.duplicates {
                 DuplicateRule::Fail => {}
                 DuplicateRule::Replace => self.change(insert.table.id, Change::Delete),
-                DuplicateRule::Update(_) => self.change(insert.table.id, Change::Update),
+                DuplicateRule::Update { .. } => self.change(insert.table.id, Change::Update),
             }
         }
     }
