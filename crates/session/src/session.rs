@@ -72,6 +72,8 @@ pub struct Session {
     /// Of the running change of definitions, for the binary log.
     pub(crate) definition_text: Option<Box<[u8]>>,
     pub(crate) begin_event: crate::statement::BeginEvent,
+    /// `gtid_next`
+    pub(crate) identifier: crate::statement::NextIdentifier,
     /// Keeps a replica in the list while it is connected.
     pub(crate) registration: Option<source::Registration>,
     /// What an applier's session applies.
@@ -147,6 +149,7 @@ impl Session {
             filled: None,
             definition_text: None,
             begin_event: crate::statement::BeginEvent::default(),
+            identifier: crate::statement::NextIdentifier::default(),
             registration: None,
             applying: None,
             programs: ProgramStack::default(),
@@ -297,6 +300,7 @@ impl Session {
         self.global_read_lock = None;
         self.backup_lock = None;
         self.instance.user_locks.release_all(self.process.id);
+        self.give_up_identifier();
         self.shared.reset();
         self.privileges = Privileges::new(&self.instance, &self.connection);
         self.variables = SessionVariables::new(&self.instance.globals);
@@ -478,6 +482,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.instance.user_locks.release_all(self.process.id);
+        self.give_up_identifier();
         self.log_quit();
         self.instance.processes().remove(self.process.id, &self.instance.ended_counters);
         self.tell_account();

@@ -87,6 +87,8 @@ pub struct RowEvents {
     query: Option<TextEvent>,
     /// CREATE TABLE .. SELECT: the table whose rows follow.
     created: Option<TextEvent>,
+    /// The transaction changes nothing, and is logged all the same for its identifier.
+    is_kept: bool,
     /// The transaction is a branch of an XA transaction, and this is its end.
     branch: Option<XaPrepare>,
 }
@@ -118,8 +120,14 @@ impl RowEvents {
             follows_key: false,
             query: None,
             created: None,
+            is_kept: false,
             branch: None,
         }
+    }
+
+    /// BEGIN and COMMIT and nothing between.
+    pub fn of_nothing(settings: EventSettings, statement: StatementEvents) -> RowEvents {
+        RowEvents { statements: vec![statement], is_kept: true, ..RowEvents::new(settings) }
     }
 
     /// The events of a statement that is written as its text, in one transaction with what it does.
@@ -139,7 +147,7 @@ impl RowEvents {
 
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.query.is_none() && self.created.is_none() && self.notes.is_empty()
+        self.query.is_none() && self.created.is_none() && self.notes.is_empty() && !self.is_kept
     }
 
     /// The rows that follow are of another statement.
@@ -219,6 +227,9 @@ impl RowEvents {
             self.put_statement(statement, notes, start, &mut out);
             start = notes.last().map_or(start, |note| note.end);
             rest = behind;
+        }
+        if self.is_kept {
+            control(b"COMMIT".to_vec(), &mut out);
         }
         if let Some(branch) = &self.branch {
             control(format!("XA END {}", branch.xid()).into_bytes(), &mut out);
@@ -320,8 +331,8 @@ impl EventSource for RowEvents {
             None if self.is_empty() => return Vec::new(),
             None => {
                 package.timestamp = self.statements.last().map_or(0, |statement| statement.timestamp);
-                package.has_statements = self.created.is_some();
-                package.ends_in_xid = self.branch.is_none();
+                package.has_statements = self.created.is_some() || self.is_kept;
+                package.ends_in_xid = self.branch.is_none() && !self.is_kept;
                 package.events = self.events().unwrap_or_default();
             }
         }

@@ -14,6 +14,8 @@ use std::sync::{Arc, OnceLock};
 use binlog::GtidSet;
 use parking_lot::Mutex;
 
+use crate::user_locks::UserLocks;
+
 pub use applied::Applied;
 pub use relay::{Relay, Relayed};
 pub use settings::SourceSettings;
@@ -116,6 +118,8 @@ pub struct Replication {
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
     /// What came by channels that are gone.
     detached: Mutex<GtidSet>,
+    /// Identifiers that sessions have taken for their transactions.
+    pub owned: UserLocks,
     starter: OnceLock<Starter>,
 }
 

@@ -18,7 +18,7 @@ use super::scheduler::SCHEDULER_USER;
 use crate::connection_info::ConnectionInfo;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::statement::{Done, Shield, StatementWork};
+use crate::statement::{Done, IdentifierUse, Shield, StatementWork};
 
 /// An event that is to be executed now; it may begin on any thread.
 pub struct EventRun {
@@ -67,6 +67,10 @@ struct EventWork {
 }
 
 impl StatementWork for EventWork {
+    fn identifier_use(&self) -> IdentifierUse {
+        IdentifierUse::Other
+    }
+
     async fn run(
         self,
         session: &mut Session,

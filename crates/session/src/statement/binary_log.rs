@@ -61,13 +61,13 @@ impl Session {
         self.variables.by_name("sql_log_bin").as_boolean().then_some(log)
     }
 
-    fn event_settings(&self) -> EventSettings {
+    pub(super) fn event_settings(&self) -> EventSettings {
         let globals = &self.instance.globals;
         let limit = globals.by_name("max_binlog_cache_size").as_unsigned();
         let applying = self.applying.as_deref();
         let gtid = match (applying, globals.by_name("gtid_mode").as_text()) {
             (Some(applying), "ON") => applying.head.gtid.map_or(GtidChoice::Anonymous, GtidChoice::Given),
-            (None, "ON") => GtidChoice::Automatic,
+            (None, "ON") => self.identifier.choice(),
             _ => GtidChoice::Anonymous,
         };
         let own_id = globals.by_name("server_id").as_unsigned() as u32;
@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    fn statement_events(&mut self) -> StatementEvents {
+    pub(super) fn statement_events(&mut self) -> StatementEvents {
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };
         let applied = self.applying.as_ref().map_or(0, |one| one.rows_flags & !rows_flag::STATEMENT_END);
         let flags = rows_flag::USE_SQL_FOREIGN_KEY

@@ -39,6 +39,7 @@ impl Session {
             return Ok(done);
         }
         if commits_implicitly(kind) {
+            self.require_no_owned_transaction()?;
             self.commit_open(shield).await?;
         }
         if is_schema_change(kind) || is_account_statement(kind) {
@@ -81,6 +82,7 @@ impl Session {
                 Ok(Done::ok())
             }
             Call { procedure, arguments } => {
+                self.require_no_identifier("CALL")?;
                 Box::pin(self.call(procedure, arguments, request, shield, sink)).await
             }
             Signal(signal) => Box::pin(self.signal(signal, request, shield)).await,

@@ -17,7 +17,7 @@ use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
 use super::guard::{Ended, Limits, Shield, run_guarded};
 use super::hinted_settings::setting_hints;
-use super::{Done, Request};
+use super::{Done, IdentifierUse, Request};
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 use instance::{KillKind, count};
@@ -187,6 +187,7 @@ impl Session {
         let outer_deadline = shared.deadline.lock().take();
         let deadline = time.map(|time| Instant::now() + time);
         *shared.deadline.lock() = deadline.or(outer_deadline);
+        let identifier_use = work.identifier_use();
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
@@ -211,6 +212,10 @@ impl Session {
         let result = match result {
             Ok(done) => Ok(done),
             Err(error) => Err(self.undo_statement(error).await),
+        };
+        let result = match self.identifier.is_automatic() {
+            true => result,
+            false => Box::pin(self.settle_identifier(identifier_use, result)).await,
         };
         self.statement_passage = None;
         self.backup_passage = None;
@@ -324,6 +329,9 @@ impl Session {
 
 /// A statement that is ready to run: parsed, or found in the plan cache.
 pub(crate) trait StatementWork {
+    /// What it does with an identifier that `gtid_next` has given.
+    fn identifier_use(&self) -> IdentifierUse;
+
     async fn run(
         self,
         session: &mut Session,
@@ -339,13 +347,20 @@ pub(crate) struct ParsedStatement<'a> {
 }
 
 impl StatementWork for ParsedStatement<'_> {
+    fn identifier_use(&self) -> IdentifierUse {
+        IdentifierUse::of(&self.request.statement.kind)
+    }
+
     async fn run(
         self,
         session: &mut Session,
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        session.dispatch(self.request, self.digest, shield, sink).await
+        match session.before_change(self.identifier_use())? {
+            Some(done) => Ok(done),
+            None => session.dispatch(self.request, self.digest, shield, sink).await,
+        }
     }
 }
 
@@ -356,12 +371,19 @@ pub(crate) struct SavedPlan<'p> {
 }
 
 impl StatementWork for SavedPlan<'_> {
+    fn identifier_use(&self) -> IdentifierUse {
+        if self.prepared.plan.is_change() { IdentifierUse::Change } else { IdentifierUse::Other }
+    }
+
     async fn run(
         self,
         session: &mut Session,
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        if let Some(done) = session.before_change(self.identifier_use())? {
+            return Ok(done);
+        }
         session.check_password_age(None)?;
         session.count_for_account(self.prepared.plan.is_change())?;
         pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await

@@ -26,6 +26,7 @@ use variables::{
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
 const EVENT_SCHEDULER: &str = "event_scheduler";
+const GTID_NEXT: &str = "gtid_next";
 const GTID_PURGED: &str = "gtid_purged";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
@@ -144,6 +145,7 @@ impl Session {
         };
         let setting = match definition.name {
             GTID_PURGED => self.purged(&setting)?,
+            GTID_NEXT => self.checked_identifier(&setting)?,
             name => self.instance.check_log_variable(name, setting)?,
         };
         self.check_scheduler(definition.name, &setting)?;
@@ -298,6 +300,7 @@ impl Session {
             "xa_detach_on_prepare" if self.xa.is_some() || self.transaction.is_open() => {
                 return Err(error_code::ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION.with(&[&name]));
             }
+            GTID_NEXT => Box::pin(self.take_identifier(&setting)).await?,
             TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.forget_next_characteristic(name),
             "last_insert_id" => {
                 self.shared.set_last_insert_id(setting.as_unsigned());

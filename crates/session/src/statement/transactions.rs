@@ -17,6 +17,7 @@ impl Session {
         asked: Option<TransactionCharacteristic>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
+        self.require_no_owned_transaction()?;
         self.commit_open(shield).await?;
         self.table_locks.clear();
         let access = match asked.and_then(|asked| asked.read_only) {

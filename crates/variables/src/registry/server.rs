@@ -94,7 +94,7 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Characters of passwords that the server makes."),
     text("gtid_executed", Global, "").read_only(),
     choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).at_start(),
-    text("gtid_next", Session, "AUTOMATIC").fixed(),
+    text("gtid_next", Session, "AUTOMATIC").obeyed("The identifier of the session's next transaction."),
     text("gtid_purged", Global, "").obeyed("Transactions of other servers whose dumps were loaded."),
     text("have_compress", Global, "NO").read_only(),
     text("have_dynamic_loading", Global, "NO").read_only(),
