@@ -7,6 +7,7 @@
 use crate::ArchiveError;
 use crate::frame::{self, FRAME_HEADER_BYTES, FrameHeader, HEAD_BYTES, Head};
 use crate::manifest::{self, ArchivedFile, MANIFEST, file_name, place_of};
+use crate::retention::needed_from;
 use env::{Disk, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 use wal::{LogPiece, LogThread};
@@ -144,9 +145,13 @@ impl FolderWriter {
         manifest::store(&*self.disk, &self.files).await
     }
 
-    /// Removes finished files all of whose commits are older than this, but not the newest.
+    /// Removes finished files all of whose commits are older than this, but not the newest, nor what backups need.
     pub async fn remove_before(&mut self, unix_us: u64) -> Result<(), ArchiveError> {
-        let is_old = |file: &&ArchivedFile| file.last_us < unix_us;
+        if self.files.first().is_none_or(|file| file.last_us >= unix_us) {
+            return Ok(());
+        }
+        let needed = needed_from(&*self.disk).await;
+        let is_old = |file: &&ArchivedFile| file.last_us < unix_us && file.next < needed;
         let old = self.files.iter().take_while(is_old).count().min(self.files.len().saturating_sub(1));
         if old == 0 {
             return Ok(());

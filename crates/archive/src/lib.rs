@@ -14,12 +14,16 @@ mod folder;
 mod frame;
 mod manifest;
 mod restore;
+mod retention;
 #[cfg(test)]
 mod tests;
 
 pub use archiver::{Archive, ArchiveConfig, Severity, Tell, archived_to};
-pub use backup_file::{BackupCheck, BackupKey, BackupReader, BackupWriter, check_backup, restore_chain};
+pub use backup_file::{
+    BackupCheck, BackupKey, BackupReader, BackupWriter, check_backup, is_backup_file, restore_chain,
+};
 pub use error::ArchiveError;
 pub use folder::{FolderCheck, check_folder, is_archive};
 pub use manifest::ArchivedFile;
 pub use restore::{Restored, Until, restore};
+pub use retention::{KeepRule, Retention, keep_log_from};

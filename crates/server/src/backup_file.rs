@@ -40,7 +40,7 @@ fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, String> {
     BackupReader::open(input, &name, key).map_err(|error| error.to_string())
 }
 
-fn read_key(path: &Path) -> Result<BackupKey, String> {
+pub(crate) fn read_key(path: &Path) -> Result<BackupKey, String> {
     let name = path.display();
     let content = std::fs::read(path).map_err(|error| format!("cannot read the key file {name}: {error}"))?;
     BackupKey::new(&content)

@@ -23,6 +23,7 @@ mod log_archive;
 mod log_files;
 mod metrics;
 mod panics;
+mod prune;
 mod repeated;
 mod replication;
 mod restore;
@@ -38,6 +39,7 @@ mod worker;
 mod connection;
 
 pub use doctor::examine;
+pub use prune::{PrunePlan, prune};
 pub use restore::{RestorePlan, restore};
 pub use start::run;
 pub use verify::{inspect, verify};

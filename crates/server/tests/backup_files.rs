@@ -167,3 +167,39 @@ fn a_backup_goes_through_a_pipe_and_what_is_wrong_is_said() {
     let (is_good, said) = foreign.run(&["backup", "--dsn", &dsn, "--to-file", &foreign.path("y")]);
     assert!(!is_good && said.contains("BACKUP_ADMIN"), "{said}");
 }
+
+#[test]
+fn old_backups_go_and_what_others_need_stays() {
+    let archive = TestDirectory::new();
+    let option = format!("--log-archive-dir={}", archive.path().join("log").display());
+    let server = TestServer::start(&[&option]);
+    let place = Place::new(&server);
+    server.log_in().execute("create database d").expect("a database");
+    fs::create_dir(place.path("all")).expect("writable");
+    let names = ["all/a", "all/b", "all/c", "all/d"];
+    for (name, base) in names.iter().zip([None, Some("all/a"), None, Some("all/c")]) {
+        let words = base.map(|base| ["--incremental-from".to_owned(), place.path(base)]);
+        let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
+        place.back_up(name, &words).expect("a backup");
+    }
+    fs::write(place.path("all/readme"), "no backup").expect("writable");
+    let there =
+        || -> Vec<bool> { names.iter().map(|name| PathBuf::from(place.path(name)).exists()).collect() };
+    let (directory, log) = (place.path("all"), archive.path().join("log").display().to_string());
+    let prune = ["prune", "--backups", &directory, "--archive", &log];
+    let (is_good, said) = place.run(&[&prune[..], &["--keep=1", "--dry-run"]].concat());
+    assert!(is_good && said.contains("would be removed") && there() == [true; 4], "{said}");
+    let (is_good, said) = place.run(&[&prune[..], &["--keep=3"]].concat());
+    assert!(is_good && said.contains("since others continue it") && there() == [true; 4], "{said}");
+    let (is_good, said) = place.run(&[&prune[..], &["--keep=1"]].concat());
+    assert!(is_good && said.contains("the log is needed from LSN"), "{said}");
+    assert_eq!(there(), [false, false, true, true], "{said}");
+    assert!(
+        PathBuf::from(place.path("all/readme")).exists() && archive.path().join("log/needed-from").exists()
+    );
+    // One that cannot be read may continue anything.
+    let key = place.path("key");
+    place.back_up("all/sealed", &["--key-file", &key]).expect("a backup");
+    let (is_good, said) = place.run(&[&prune[..], &["--keep=0"]].concat());
+    assert!(!is_good && said.contains("nothing is removed") && there()[3], "{said}");
+}

@@ -28,6 +28,6 @@ mod writer;
 
 pub use chain::restore_chain;
 pub use check::{BackupCheck, check_backup};
-pub use reader::BackupReader;
+pub use reader::{BackupReader, is_backup_file};
 pub use seal::BackupKey;
 pub use writer::BackupWriter;

@@ -3,7 +3,7 @@
 //! Invariant: any bytes are records or an error that names the file and the place. Used by `chain` and `check`, and by whoever makes an
 //! increment of the file.
 
-use super::seal::{BackupKey, FRAME_HEADER_BYTES, HEAD_BYTES, HeadFault, Seal};
+use super::seal::{BackupKey, FRAME_HEADER_BYTES, HEAD_BYTES, HeadFault, MAGIC, Seal};
 use crate::ArchiveError;
 use engine::{BackupHead, BackupRecord};
 use std::io::{ErrorKind, Read};
@@ -121,6 +121,12 @@ impl<R: Read> BackupReader<R> {
     pub(super) fn damaged(&self, at: u64) -> ArchiveError {
         ArchiveError::Damaged(format!("{} is damaged at byte {at}, in part {}", self.name, self.number))
     }
+}
+
+/// Whether it begins as a backup file does, with or without a key. What cannot be read may be one.
+pub fn is_backup_file(input: Option<impl Read>) -> bool {
+    let Some(mut input) = input else { return true };
+    read(&mut input, MAGIC.len(), "").is_ok_and(|bytes| bytes == MAGIC)
 }
 
 /// So many bytes, or those up to the end.

@@ -7,7 +7,7 @@ use aws_lc_rs::{hkdf, rand};
 
 pub(super) const HEAD_BYTES: usize = 64;
 pub(super) const FRAME_HEADER_BYTES: usize = 12;
-const MAGIC: &[u8; 8] = b"EKBACKU1";
+pub(super) const MAGIC: &[u8; 8] = b"EKBACKU1";
 const SALT_BYTES: usize = 32;
 const CHECK_BYTES: usize = 12;
 const KEY_BYTES: usize = 32;

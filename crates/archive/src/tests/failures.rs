@@ -4,7 +4,7 @@ use env::IoErrorKind;
 use env::sim::{Fault, FaultEffect, Outcome};
 
 /// Goes on counting where the database is: the last commit before a crash may not have been acknowledged.
-async fn take_up(env: &Env, engine: &Arc<Engine>, notes: &Notes) {
+pub(super) async fn take_up(env: &Env, engine: &Arc<Engine>, notes: &Notes) {
     let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
     let value = reader.get(TreeId::CATALOG, COUNTER, ReadMode::Snapshot).await.unwrap();
     let found = value.map_or(0, |value| u64::from_be_bytes(value[..8].try_into().unwrap()));

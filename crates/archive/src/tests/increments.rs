@@ -7,16 +7,21 @@ use std::io::Cursor;
 const KEY: &[u8] = b"0123456789abcdef0123456789abcdef\n";
 
 /// A backup file, and what it is.
-struct Made {
-    bytes: Vec<u8>,
-    head: BackupHead,
+pub(super) struct Made {
+    pub bytes: Vec<u8>,
+    pub head: BackupHead,
     /// What was counted when it was begun and when it had ended.
-    counts: (u64, u64),
-    to_lsn: u64,
-    pages: usize,
+    pub counts: (u64, u64),
+    pub to_lsn: u64,
+    pub pages: usize,
 }
 
-async fn make(engine: &Arc<Engine>, notes: &Notes, base: Option<&Made>, key: Option<&BackupKey>) -> Made {
+pub(super) async fn make(
+    engine: &Arc<Engine>,
+    notes: &Notes,
+    base: Option<&Made>,
+    key: Option<&BackupKey>,
+) -> Made {
     let base = base.map(|base| BackupBase::parse(&base.head.token()).unwrap());
     let options = BackupOptions { base, bytes_per_second: 0 };
     let before = notes.count();
@@ -51,7 +56,7 @@ async fn restored_chain(env: &Env, chain: &[&Made], until: Until, name: &str) ->
 }
 
 /// Without what the archive has behind the backup.
-async fn end_of_chain(env: &Env, chain: &[&Made], name: &str) -> u64 {
+pub(super) async fn end_of_chain(env: &Env, chain: &[&Made], name: &str) -> u64 {
     let files = chain.iter().map(|made| reader(&made.bytes, name).unwrap()).collect();
     let target = inside(env, name).await;
     restore_chain(files, None, target.disk.clone(), Until::End, &|_| ()).await.unwrap();

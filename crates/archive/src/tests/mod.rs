@@ -1,7 +1,9 @@
 //! The archive and restores on the simulated machine: a writer notes what it has committed at which LSN and time, and databases
 //! restored as of random moments have that, no more and no less. Crashes and starts, a full disk and foreign archives come in between.
 mod failures;
+mod increment_crashes;
 mod increments;
+mod retention;
 
 use crate::*;
 use engine::{

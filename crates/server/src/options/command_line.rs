@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use engine::Inspected;
 use replica::CopySource;
 
+use crate::prune::PrunePlan;
 use crate::restore::RestorePlan;
 
 use super::settings::{Given, Settings, with_option_files};
@@ -23,6 +24,8 @@ pub enum Command {
     Verify(PathBuf, Option<PathBuf>),
     /// Makes a data directory of a backup and archived log.
     Restore(RestorePlan),
+    /// Removes old backup files.
+    Prune(PrunePlan),
     /// Shows one thing of a data directory.
     Inspect(PathBuf, Inspected),
     Help,
@@ -44,6 +47,12 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         return match rest {
             [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
             _ => RestorePlan::parse(rest).map(Command::Restore),
+        };
+    }
+    if let Some(("prune", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return match rest {
+            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
+            _ => PrunePlan::parse(rest).map(Command::Prune),
         };
     }
     if let Some(("inspect", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
