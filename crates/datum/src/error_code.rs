@@ -216,7 +216,7 @@ error_codes! {
     ER_VIEW_INVALID = 1356, "HY000", "View '%s.%s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
     ER_TRG_ALREADY_EXISTS = 1359, "HY000", "Trigger already exists";
     ER_TRG_DOES_NOT_EXIST = 1360, "HY000", "Trigger does not exist";
-    ER_TRG_ON_VIEW_OR_TEMP_TABLE = 1361, "HY000", "Trigger's '%s' is a view, temporary table or system table";
+    ER_TRG_ON_VIEW_OR_TEMP_TABLE = 1361, "HY000", "Trigger's '%s' is view or temporary table";
     ER_NO_DEFAULT_FOR_FIELD = 1364, "HY000", "Field '%s' doesn't have a default value";
     ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
     ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %s value: '%s' for column '%s' at row %d";

@@ -25,7 +25,9 @@ pub fn compile(
     let mut program = maker.program;
     for instruction in &mut program.instructions {
         match instruction {
-            Instruction::Jump(target) => *target = maker.places[*target],
+            Instruction::Jump(target) | Instruction::Operand { after: target, .. } => {
+                *target = maker.places[*target];
+            }
             Instruction::JumpUnless { otherwise, after, .. } => {
                 *otherwise = maker.places[*otherwise];
                 *after = maker.places[*after];
@@ -175,7 +177,7 @@ impl<'a> Maker<'a> {
                 let end = self.new_place();
                 if let Some((slot, value)) = operand {
                     let piece = self.piece(value);
-                    self.emit(Instruction::Assign { slot: *slot as usize, piece });
+                    self.emit(Instruction::Operand { slot: *slot as usize, piece, after: end });
                 }
                 self.branches(branches, operand.map(|(slot, _)| slot as usize), end);
                 match otherwise {

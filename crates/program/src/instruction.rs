@@ -85,6 +85,12 @@ pub enum Instruction {
         slot: usize,
         piece: usize,
     },
+    /// The operand of a CASE; after a handler that continues, the program goes on at `after`.
+    Operand {
+        slot: usize,
+        piece: usize,
+        after: usize,
+    },
     /// A variable without a default begins as NULL.
     Clear(usize),
     Jump(usize),

@@ -18,6 +18,7 @@ mod show;
 mod sink;
 mod statement;
 mod transaction_control;
+mod user_variable;
 mod view_columns;
 mod xa;
 

@@ -151,6 +151,7 @@ impl SessionServices for SharedState {
     }
 
     fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType) -> Result<(), SqlError> {
+        let (value, column_type) = crate::user_variable::kept(value, &column_type);
         let bytes = name.len() + size_of::<UserVariable>() + row_bytes(std::slice::from_ref(&value));
         let variable = UserVariable { value, column_type, _memory: self.memory.charge(bytes)? };
         self.user_variables.lock().insert(name.to_owned(), variable);

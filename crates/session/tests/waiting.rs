@@ -61,6 +61,49 @@ fn every_row_sleeps() {
     });
 }
 
+/// A loop that catches what it can and never waits.
+const SPINS: &str =
+    "begin declare i bigint default 0; declare continue handler for sqlexception set i = i + 1;
+    while true do set i = i + 1; signal sqlstate '45000'; end while;";
+
+#[test]
+fn kill_and_the_time_limit_end_loops_of_programs() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; create table t (a int)").await;
+        client.query(&format!("create procedure spin() {SPINS} end")).await;
+        client
+            .query(&format!("create function spin() returns int deterministic {SPINS} return 1; end"))
+            .await;
+        client.query("create trigger spin before insert on t for each row set new.a = spin()").await;
+        client.query("create procedure calls() begin loop call step(); end loop; end").await;
+        client.query("create procedure step() begin set @n = @n + 1; end").await;
+        let interrupted = "ERROR 1317 (70100): Query execution was interrupted\n";
+        for text in [
+            "call d.spin()",
+            "call d.calls()",
+            "select d.spin()",
+            "do d.spin()",
+            "set @x = d.spin()",
+            "insert into d.t values (1)",
+        ] {
+            let began = Instant::now();
+            let answer = killed(&server, text).await;
+            assert!(answer.ends_with(interrupted), "{text}: {answer}");
+            // The machine may be busy; a loop that looked at nothing would never end.
+            assert!(began.elapsed() < Duration::from_secs(5), "{text}");
+        }
+        client.query("set max_execution_time = 30").await;
+        let answer = client.query("select spin()").await;
+        let timed_out = "ERROR 3024 (HY000): Query execution was interrupted, maximum statement execution time exceeded\n";
+        assert!(answer.ends_with(timed_out), "{answer}");
+        // As in MySQL it is for a query that stands alone: one in a procedure takes its time.
+        client.query("create procedure p() begin select sleep(0.05) as s; end").await;
+        assert_eq!(client.query("call p()").await, "s\n0\nok\n");
+        assert_eq!(client.query("select count(*) from t").await, "count(*)\n0\n");
+    });
+}
+
 #[test]
 fn kill_ends_a_sleep() {
     run(async |server| {

@@ -54,13 +54,29 @@ impl<'a> Parser<'a> {
             return Err(self.syntax_error());
         }
         if self.accept_keyword(K::Set) {
+            let mut seen = Vec::new();
             signal.items = self.comma_list(|parser| {
-                let name = parser.ident()?;
+                let name = parser.signal_item(&mut seen)?;
                 parser.expect(T::Equal)?;
                 Ok(SignalItem { name, value: parser.expr()? })
             })?;
         }
         Ok(StatementKind::Signal(self.alloc(signal)))
+    }
+
+    /// The name of what SIGNAL sets, which it may set once.
+    fn signal_item(&mut self, seen: &mut Vec<&'static str>) -> Result<Ident<'a>> {
+        let start = self.start();
+        let written = self.text_of_ident()?;
+        let Some(known) = SIGNAL_ITEMS.iter().find(|known| known.eq_ignore_ascii_case(written)) else {
+            return Err(self.syntax_error());
+        };
+        if seen.contains(known) {
+            let message = format!("Duplicate condition information item '{known}'");
+            return Err(self.rule_error(start, 1641, "42000", message));
+        }
+        seen.push(known);
+        self.ident()
     }
 
     pub fn get_diagnostics(&mut self) -> Result<StatementKind<'a>> {
@@ -82,3 +98,19 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::GetDiagnostics(self.alloc(Diagnostics { stacked, condition, items })))
     }
 }
+
+/// What SIGNAL and RESIGNAL set.
+const SIGNAL_ITEMS: [&str; 12] = [
+    "CLASS_ORIGIN",
+    "SUBCLASS_ORIGIN",
+    "CONSTRAINT_CATALOG",
+    "CONSTRAINT_SCHEMA",
+    "CONSTRAINT_NAME",
+    "CATALOG_NAME",
+    "SCHEMA_NAME",
+    "TABLE_NAME",
+    "COLUMN_NAME",
+    "CURSOR_NAME",
+    "MESSAGE_TEXT",
+    "MYSQL_ERRNO",
+];

@@ -234,6 +234,9 @@ impl Session {
         let kind = kind_of(dropped.kind);
         let (database, name) = self.program_name(dropped.name)?;
         let catalog = self.instance.catalog().clone();
+        if kind == ProgramKind::Trigger && !dropped.if_exists && catalog.database(&database).is_none() {
+            return Err(error_code::ER_BAD_DB_ERROR.with(&[&database]));
+        }
         let mut locks = vec![
             (LockName::Database(database.as_str().into()), LockMode::Shared),
             (Session::program_lock(kind, &database, &name), LockMode::Exclusive),

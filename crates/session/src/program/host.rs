@@ -179,17 +179,15 @@ impl Session {
         })
     }
 
-    /// The columns that the triggers before an update give values to. One that cannot be read stops its statement when it
+    /// The columns that the triggers before a change give values to. One that cannot be read stops its statement when it
     /// fires.
-    pub(crate) fn columns_of_triggers(&self, table: TableId) -> Vec<usize> {
+    pub(crate) fn columns_of_triggers(&self, table: TableId, event: schema::TriggerEvent) -> Vec<usize> {
         let Some(handle) = self.instance.catalog().table_by_id(table) else { return Vec::new() };
         let definition = handle.definition();
         let mut columns = Vec::new();
         for live in self.instance.catalog().triggers(&definition.database, &definition.name) {
-            let fires =
-                live.definition.trigger.as_ref().is_some_and(|trigger| {
-                    trigger.is_before && trigger.event == schema::TriggerEvent::Update
-                });
+            let trigger = live.definition.trigger.as_ref();
+            let fires = trigger.is_some_and(|trigger| trigger.is_before && trigger.event == event);
             if let (true, Ok(shared)) = (fires, self.shared_program(&live)) {
                 let slots = shared.program.row_columns.iter().zip(&shared.row_positions);
                 columns.extend(slots.filter(|(slot, _)| slot.is_new && slot.is_assigned).map(|(_, at)| *at));

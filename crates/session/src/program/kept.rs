@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use datum::{ColumnType, SqlError, Value};
+use datum::{ColumnType, SqlError, Value, error_code};
 use instance::{
     CallArgument, CallInput, CallPiece, ExecutePiece, IntoTarget, KeptPiece, PiecePlan, PieceRows,
     PreparedPlan, SharedProgram,
@@ -228,7 +228,15 @@ fn tested<'a>(expr: Expr<'a>, test: Test, used: &mut Vec<usize>, arena: &'a Bump
 }
 
 /// Keeps the plan where it can be kept.
-fn kept(run: &Run, piece: usize, prepared: PreparedPlan, used: &[usize], rows: PieceRows) -> Arc<KeptPiece> {
+fn kept(
+    run: &Run,
+    piece: usize,
+    mut prepared: PreparedPlan,
+    used: &[usize],
+    rows: PieceRows,
+) -> Arc<KeptPiece> {
+    // What is wrong with the text is told where the text is given.
+    prepared.plan.conditions.retain(|condition| !condition.error.is(&error_code::ER_WARN_DEPRECATED_SYNTAX));
     let keeps = run.shared.keeps(&prepared.plan, used);
     let plan = KeptPiece::Plan(PiecePlan { prepared: Arc::new(prepared), used: used.into(), rows });
     if keeps { keep(run, piece, plan) } else { Arc::new(plan) }

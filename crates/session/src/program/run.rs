@@ -148,6 +148,7 @@ impl Session {
     ) -> Result<Next, SqlError> {
         let next = Ok(Next::At(at + 1));
         if let Instruction::Assign { .. }
+        | Instruction::Operand { .. }
         | Instruction::Clear(_)
         | Instruction::JumpUnless { .. }
         | Instruction::Open(_)
@@ -166,7 +167,7 @@ impl Session {
                     self.take_assigned(run)?;
                 }
             },
-            Instruction::Assign { slot, piece } => {
+            Instruction::Assign { slot, piece } | Instruction::Operand { slot, piece, .. } => {
                 let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
                 self.assign(run, *slot, value, &from)?;
             }
@@ -261,7 +262,7 @@ impl Session {
         let raised = RaisedCondition { error: &error, severity: Severity::Error };
         let Some(reaction) = run.frame.reaction(&shared.program, raised) else { return Err(error) };
         let after = match shared.program.instructions[at] {
-            Instruction::JumpUnless { after, .. } => after,
+            Instruction::JumpUnless { after, .. } | Instruction::Operand { after, .. } => after,
             _ => at + 1,
         };
         self.shared.diagnostics.lock().add_error(&error);

@@ -61,12 +61,8 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<(), SqlError> {
-        let mut seen: Vec<String> = Vec::new();
         for item in asked {
             let name = item.name.name.to_uppercase();
-            if seen.contains(&name) {
-                return Err(ER_DUP_SIGNAL_SET.with(&[&name]));
-            }
             let (value, column_type) = self.evaluate_one(&item.value, request, shield).await?;
             let cannot = |shown: &str| error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &shown]);
             if value.is_null() {
@@ -89,7 +85,6 @@ impl Session {
                     None => return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &text])),
                 },
             }
-            seen.push(name);
         }
         Ok(())
     }
@@ -117,8 +112,6 @@ fn unhandled(state: [u8; 5]) -> (SqlError, Severity) {
     (SqlError { errno, sqlstate: state, message }, severity)
 }
 
-const ER_DUP_SIGNAL_SET: ErrorCode =
-    ErrorCode::new(1641, "42000", "Duplicate condition information item '%s'");
 const ER_COND_ITEM_TOO_LONG: ErrorCode =
     ErrorCode::new(1648, "HY000", "Data too long for condition item '%s'");
 const WARN_COND_ITEM_TRUNCATED: ErrorCode =

@@ -33,6 +33,9 @@ impl Session {
         if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
             return Err(ER_NO_TRIGGERS_ON_SYSTEM_SCHEMA.plain());
         }
+        if self.temporary.has(&name) {
+            return Err(error_code::ER_TRG_ON_VIEW_OR_TEMP_TABLE.with(&[&name.name]));
+        }
         self.instance.catalog().require_table(&name.database, &name.name)?;
         Ok(name)
     }

@@ -118,7 +118,17 @@ impl Session {
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
             Show::Replicas => unfiltered(self.show_replicas()),
+            // As in a MySQL that is not built for debugging.
+            Show::RoutineCode { .. } => {
+                Err(ER_FEATURE_DISABLED.with(&[&"SHOW PROCEDURE|FUNCTION CODE", &"--with-debug"]))
+            }
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }
     }
 }
+
+const ER_FEATURE_DISABLED: datum::ErrorCode = datum::ErrorCode::new(
+    1289,
+    "HY000",
+    "The '%s' feature is disabled; you need MySQL built with '%s' to have it working",
+);

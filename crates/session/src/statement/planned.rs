@@ -15,8 +15,9 @@ use executor::{
 };
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
-use plan::{NodeKind, Plan, PlanKind, TableUsage};
+use plan::{DefaultSource, NodeKind, Plan, PlanKind, TableUsage};
 use planner::{Literals, PlannerContext};
+use schema::TriggerEvent;
 use telemetry::RowCounts;
 
 use super::guard::Shield;
@@ -211,9 +212,16 @@ impl Session {
                 plan.triggers.push((used.id, set));
             }
         }
-        if let PlanKind::Update(update) = &mut plan.kind {
-            for (id, _) in &plan.triggers {
-                planner::heed_trigger_values(update, *id, &self.columns_of_triggers(*id));
+        for (id, _) in &plan.triggers {
+            match &mut plan.kind {
+                PlanKind::Update(update) => {
+                    let columns = self.columns_of_triggers(*id, TriggerEvent::Update);
+                    planner::heed_trigger_values(update, *id, &columns);
+                }
+                PlanKind::Insert(insert) if insert.table.id == *id => {
+                    leave_to_triggers(insert, &self.columns_of_triggers(*id, TriggerEvent::Insert));
+                }
+                _ => {}
             }
         }
         for table in reach.updated() {
@@ -575,6 +583,15 @@ impl Session {
             PlanKind::Delete(_) | PlanKind::Query(_) => {
                 Effects { affected_rows: outcome.affected_rows, ..Effects::default() }
             }
+        }
+    }
+}
+
+/// A column without a default that a trigger gives a value has been given one, NULL until then.
+fn leave_to_triggers(insert: &mut plan::InsertPlan, columns: &[usize]) {
+    for (column, source) in &mut insert.omitted {
+        if matches!(source, DefaultSource::Missing) && columns.contains(column) {
+            *source = DefaultSource::Value(Value::Null);
         }
     }
 }

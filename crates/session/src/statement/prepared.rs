@@ -11,7 +11,7 @@ use collation::{Charset, CollationId};
 use datum::{ColumnType, Condition, SqlError, TypeKind, Value, error_code};
 use env::sync::Place;
 use expression::{KnownValues, Markers, ReadParameter};
-use parser::ast::StatementKind;
+use parser::ast::{self, RoutineKind, StatementKind};
 use parser::parse;
 use plan::{OutputColumn, Plan};
 use planner::Literals;
@@ -419,7 +419,29 @@ fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
         | ReleaseSavepoint(_)
         | Handler(_)
         | PurgeBinaryLogs(_)
-        | Xa(_) => Err(error_code::ER_UNSUPPORTED_PS.plain()),
+        | Xa(_)
+        | Signal(_)
+        | GetDiagnostics(_)
+        | AlterRoutine(_)
+        | AlterDatabase(_)
+        | Help(_)
+        | Show(
+            ast::Show::Warnings(_) | ast::Show::Errors(_) | ast::Show::CountWarnings | ast::Show::CountErrors,
+        )
+        | LockInstance
+        | UnlockInstance
+        | CloneLocal(_)
+        | Shutdown
+        | Restart => Err(error_code::ER_UNSUPPORTED_PS.plain()),
+        Explain(explain) if matches!(explain.target, ast::ExplainTarget::Connection(_)) => {
+            Err(error_code::ER_UNSUPPORTED_PS.plain())
+        }
+        CreateProgram(create) if create.kind != RoutineKind::Event => {
+            Err(error_code::ER_UNSUPPORTED_PS.plain())
+        }
+        DropStored(dropped) if dropped.kind != RoutineKind::Event => {
+            Err(error_code::ER_UNSUPPORTED_PS.plain())
+        }
         _ => Ok(()),
     }
 }

@@ -34,6 +34,10 @@ impl<'a> Parser<'a> {
     pub fn check_row_column(&mut self, is_new: bool, assigns: bool) -> Result<()> {
         let Some((is_before, event)) = self.names().trigger else { return Ok(()) };
         let row = if is_new { "NEW" } else { "OLD" };
+        if assigns && !is_new {
+            let message = "Updating of OLD row is not allowed in trigger".to_owned();
+            return Err(self.program_error(1362, message));
+        }
         let absent = match event {
             TriggerEvent::Insert if !is_new => Some("on INSERT"),
             TriggerEvent::Delete if is_new => Some("on DELETE"),
@@ -42,9 +46,8 @@ impl<'a> Parser<'a> {
         if let Some(which) = absent {
             return Err(self.program_error(1363, format!("There is no {row} row in {which} trigger")));
         }
-        if assigns && (!is_new || !is_before) {
-            let when = if is_new { "after " } else { "" };
-            let message = format!("Updating of {row} row is not allowed in {when}trigger");
+        if assigns && !is_before {
+            let message = "Updating of NEW row is not allowed in after trigger".to_owned();
             return Err(self.program_error(1362, message));
         }
         Ok(())

@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
         Ok(self.names().row_column(is_new, name, assigns))
     }
 
-    fn text_of_ident(&mut self) -> Result<&'a str> {
+    pub fn text_of_ident(&mut self) -> Result<&'a str> {
         let token = self.peek();
         match token.kind {
             T::QuotedIdent => self.unquote_name(token.start, token.end),
