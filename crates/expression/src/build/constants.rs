@@ -136,22 +136,12 @@ impl BindContext {
             return;
         }
         let Some(Value::Bytes(text)) = self.peek(constant) else { return };
-        if text.is_empty() {
+        if self.relies_on(constant, Reading::PlainTimeText) || text.is_empty() {
             return;
         }
-        let shown = datum::shown(&text);
-        match datum::Time::parse(&text) {
-            Some(parsed) if !parsed.truncated => {
-                if datum::DateTime::parse(&text, true).is_some() && text.len() > 10 {
-                    self.decide_by(constant);
-                    self.warn_of_stored("time", column, &shown, Severity::Note);
-                }
-            }
-            _ => {
-                self.decide_by(constant);
-                self.warn_of_stored("time", column, &shown, Severity::Warning);
-            }
-        }
+        let is_time = datum::Time::parse(&text).is_some_and(|parsed| !parsed.truncated);
+        let severity = if is_time { Severity::Note } else { Severity::Warning };
+        self.warn_of_stored("time", column, &datum::shown(&text), severity);
     }
 
     /// 1292 for a constant that a column would not store as it is.

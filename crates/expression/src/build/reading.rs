@@ -24,6 +24,8 @@ pub enum Reading {
     Whole { unsigned: bool },
     /// Text that is a time, with nothing behind it. It stays text.
     TimeText,
+    /// The same of a text that has no date.
+    PlainTimeText,
     /// Text that another character set can hold, in that set.
     Recoded { from: Charset, to: Charset },
     /// Text that has so many digits of a second's fraction as a moment or as a time. It stays text.
@@ -323,6 +325,11 @@ impl Reading {
             }
             (Reading::TimeText, Value::Bytes(text)) => {
                 Time::parse(text).is_some_and(|parsed| !parsed.truncated).then(|| value.clone())
+            }
+            (Reading::PlainTimeText, Value::Bytes(text)) => {
+                const DATE_LENGTH: usize = 10;
+                let has_date = text.len() > DATE_LENGTH && DateTime::parse(text, true).is_some();
+                Reading::TimeText.apply(value).filter(|_| !has_date)
             }
             (Reading::Fraction { digits, is_time }, Value::Bytes(text)) => {
                 (fraction_digits(text, is_time) == digits).then(|| value.clone())
