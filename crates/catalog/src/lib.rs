@@ -39,4 +39,6 @@ pub use program::LiveProgram;
 pub use progress::{Progress, Share, Stage};
 pub use rebuild::{RowConverter, TableRows, for_each_row};
 pub use validate::check_rows;
-pub use viewer::{ProgramSight, ProgramVisibility, Viewer, Visibility};
+pub use viewer::{
+    OptimizerTrace, OptimizerTraces, ProgramSight, ProgramVisibility, SharedTraces, Viewer, Visibility,
+};

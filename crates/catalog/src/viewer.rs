@@ -1,7 +1,9 @@
 //! Who looks at a virtual table: what the session hands to the executor for it.
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use datum::SqlError;
+use parking_lot::Mutex;
 use schema::{ColumnDef, ProgramDef, ViewDef};
 
 /// Whether a table (or, without one, a database) may be seen.
@@ -23,6 +25,26 @@ pub enum ProgramSight {
 
 pub type ProgramVisibility = dyn Fn(&ProgramDef) -> ProgramSight + Send + Sync;
 
+/// What the planner weighed for one statement.
+#[derive(Debug, Default)]
+pub struct OptimizerTrace {
+    pub query: String,
+    pub trace: String,
+    /// What did not fit.
+    pub missing_bytes: usize,
+    /// The session may not know of what the statement reads: there is no text.
+    pub is_hidden: bool,
+}
+
+/// The kept traces of a session, the oldest first.
+#[derive(Debug, Default)]
+pub struct OptimizerTraces {
+    pub kept: VecDeque<OptimizerTrace>,
+    pub shown_max: usize,
+}
+
+pub type SharedTraces = Arc<Mutex<OptimizerTraces>>;
+
 /// The rows of virtual tables depend on who asks.
 pub struct Viewer {
     pub sees: Arc<Visibility>,
@@ -41,6 +63,7 @@ pub struct Viewer {
     pub user: String,
     pub connection_id: u64,
     pub time_zone: datum::TimeZone,
+    pub optimizer_traces: SharedTraces,
     /// May see the sessions of all users.
     pub sees_all_sessions: bool,
 }

@@ -14,3 +14,4 @@ pub use json_rows::explain_json_rows;
 pub use rows::{ExplainRow, explain_rows};
 pub use tree::explain_tree;
 pub(crate) use words::figure;
+pub use words::{lookup_text, ranges_text};

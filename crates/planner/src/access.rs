@@ -275,6 +275,9 @@ impl Chooser<'_> {
         choices.retain(|choice| {
             choice.ordered || choice.guessed_equal_parts.is_none_or(|parts| Some(parts) == most_equal)
         });
+        if let Some(trace) = self.planner.context.trace {
+            trace.consider(self.table, &choices, self.scale);
+        }
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
         let best = choices.into_iter().min_by(better).expect("the full scan or a range is a candidate");
         let mut possible = possible;

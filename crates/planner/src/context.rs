@@ -1,5 +1,6 @@
 //! What planning needs to know of the session.
 use crate::switches::Switches;
+use crate::trace::Trace;
 use datum::{ColumnType, SqlError, Value};
 use expression::BindContext;
 use parser::ast::{DataType, VariableScope};
@@ -39,4 +40,6 @@ pub struct PlannerContext<'a> {
     pub lock_source_rows: bool,
     /// `optimizer_switch`.
     pub switches: Switches,
+    /// Who wants to know what the search for a plan weighs.
+    pub trace: Option<&'a Trace>,
 }

@@ -11,6 +11,7 @@ use crate::hints::DemandedOrder;
 use crate::join_order::{WantedOrder, equality_sides, is_late, positions_of};
 use crate::planner::Planner;
 use crate::switches::Switch;
+use crate::trace::{Considered, Trace};
 use crate::walk::{any, is_volatile};
 use expression::Expr;
 use parser::hints::TableSwitch;
@@ -241,8 +242,8 @@ pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u
 
 /// Joins as they would be planned, without making them.
 pub struct Simulation<'s, 'p> {
-    planner: &'s Planner<'p>,
-    block: &'s Block,
+    pub planner: &'s Planner<'p>,
+    pub block: &'s Block,
     conditions: &'s [Expr],
     equal: &'s EqualColumns,
     /// The sources of each condition.
@@ -252,6 +253,8 @@ pub struct Simulation<'s, 'p> {
 }
 
 pub struct Priced {
+    /// What a trace is told of it.
+    pub considered: Vec<Considered>,
     connection: Connection,
     is_connected: bool,
 }
@@ -323,7 +326,9 @@ impl<'s, 'p> Simulation<'s, 'p> {
             let own: Vec<Expr> = own.map(|(_, condition)| condition.clone()).collect();
             let is_connected = is_connected(block, source, &own, relevant);
             let own = equal.prune(block, own, source, relevant);
-            Rc::new(Priced { connection: planner.connection(block, source, &own, relevant), is_connected })
+            let connection = planner.connection(block, source, &own, relevant);
+            let considered = planner.context.trace.map_or_else(Vec::new, Trace::take_considered);
+            Rc::new(Priced { considered, connection, is_connected })
         };
         self.known.entry((source, relevant)).or_insert_with(price).clone()
     }

@@ -12,6 +12,7 @@ use crate::join_search::SEARCH_MAX;
 use crate::or_parts::add_parts;
 use crate::planner::Planner;
 use crate::select_subquery::apply_all;
+use crate::trace::{Mark, Trace};
 use crate::walk::{any, positions};
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
@@ -144,8 +145,13 @@ impl Planner<'_> {
             }
         }
         let own = sources.iter().fold(0, |set, source| set | 1 << source);
+        let written = self.context.trace.map(|_| waiting.clone());
         let equal = EqualColumns::complete(block, &mut waiting, own);
         add_parts(block, &mut waiting, own);
+        let mark = self.context.trace.map(|trace| {
+            trace.conditions(&written.unwrap_or_default(), &waiting);
+            self.trace_estimates(trace, block, (&sources, &waiting, outer))
+        });
         let single =
             if list.straight { 0 } else { self.put_single_first(block, &mut sources, &waiting, outer) };
         let single_count = single.count_ones() as usize;
@@ -192,13 +198,22 @@ impl Planner<'_> {
             }
             if !ready.is_empty() {
                 sources.retain(|source| *source != ready[next]);
+                let placed = build.placed;
                 self.place_source(block, &mut build, ready[next], wanted)?;
+                if let (Some(trace), Some(node), false) = (self.context.trace, &build.node, is_searched) {
+                    let outcome = (node.rows_passing(), crate::price::price(node), true);
+                    trace.plan(block, placed, ready[next], &trace.take_considered(), outcome);
+                }
                 continue;
             }
             let Some(left) = lefts.next() else { break };
             let Item::Left { inner, on, needs } = left else { unreachable!("sources were taken out") };
             debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
             self.place_left(block, &mut build, inner, on)?;
+        }
+        if let (Some(trace), Some(mark)) = (self.context.trace, mark) {
+            trace.end_plans();
+            trace.attached(&mark);
         }
         assert!(sources.is_empty(), "a query in FROM reads only tables before it");
         assert!(tests.is_empty(), "a semijoin reads only tables of its block");
@@ -207,6 +222,24 @@ impl Planner<'_> {
             "every condition reads only tables of its block"
         );
         Ok((build.node.expect("a list has at least one item"), build.ordered))
+    }
+
+    /// Tells a trace what each table of a list costs by itself, and that the search begins.
+    fn trace_estimates(
+        &self,
+        trace: &Trace,
+        block: &Block,
+        (sources, conditions, outer): (&[usize], &[Expr], u64),
+    ) -> Mark {
+        let mark = trace.mark();
+        trace.begin_estimates();
+        for &source in sources {
+            let choice = self.choose(block, source, conditions, outer, None);
+            trace.estimate(block, source, &choice);
+        }
+        trace.end(&mark);
+        trace.begin_plans();
+        mark
     }
 
     /// Whether fewer rows are left once the source is joined.
@@ -264,6 +297,9 @@ impl Planner<'_> {
         build.placed |= 1 << source;
         let usable = take_covered(block, build);
         let usable = build.equal.prune(block, usable, source, before);
+        if let Some(trace) = self.context.trace {
+            trace.attach(block, source, &usable);
+        }
         let node = match build.node.take() {
             None => self.access_node(block, source, choice, usable)?,
             Some(outer) => {

@@ -88,7 +88,13 @@ impl Simulation<'_, '_> {
                 }
                 let (cost, rows) = self.step(sources[place], placed, from.rows, set == 0);
                 let to = &mut reached[set | 1 << place];
-                if from.cost + cost < to.cost || !to.is_set {
+                let is_cheaper = from.cost + cost < to.cost || !to.is_set;
+                if let Some(trace) = self.planner.context.trace {
+                    let considered = &self.priced(sources[place], placed).considered;
+                    let outcome = (rows, from.cost + cost, is_cheaper);
+                    trace.plan(self.block, placed, sources[place], considered, outcome);
+                }
+                if is_cheaper {
                     *to = Reached { cost: from.cost + cost, rows, last: place, is_set: true };
                 }
             }

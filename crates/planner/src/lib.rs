@@ -76,6 +76,8 @@ mod range;
 mod selectivity;
 mod semijoin;
 mod switches;
+mod trace;
+mod trace_text;
 mod unnest;
 mod unread_joins;
 
@@ -88,4 +90,5 @@ pub use price::price as plan_price;
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use statement::{is_plannable, plan_expressions, plan_statement};
 pub use switches::{Switch, Switches};
+pub use trace::{Trace, TraceSettings};
 pub use view_definition::{ViewQuery, for_each_table, has_outer_join, plan_view, view_columns};

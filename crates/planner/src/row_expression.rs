@@ -63,6 +63,7 @@ fn bind_text(
         values: &[],
         session: context.session,
         lock_source_rows: context.lock_source_rows,
+        trace: None,
     };
     let mut planner = Planner::new(catalog, &context, &arena);
     let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };

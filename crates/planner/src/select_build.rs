@@ -62,6 +62,7 @@ pub struct RowSource {
 
 impl Planner<'_> {
     pub fn build_block(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
+        let mark = self.context.trace.map(|trace| trace.begin_block(&select.block));
         self.merge_sources(&mut select);
         self.unnest(&mut select.block, &mut select.tree, &mut select.bound.conditions);
         self.push_conditions(&mut select);
@@ -73,6 +74,9 @@ impl Planner<'_> {
             None => plain,
         });
         self.builds_correlated = around;
+        if let (Some(trace), Some(mark)) = (self.context.trace, mark) {
+            trace.end(&mark);
+        }
         node
     }
 

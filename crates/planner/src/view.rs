@@ -161,6 +161,7 @@ impl<'p> Planner<'p> {
             values: &[],
             session: self.context.session,
             switches: self.context.switches,
+            trace: self.context.trace,
             lock_source_rows: self.context.lock_source_rows,
         }))
     }

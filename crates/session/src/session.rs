@@ -21,7 +21,7 @@ use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{
     GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements, TableLocks,
-    TemporaryTables,
+    TemporaryTables, Traces,
 };
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
@@ -41,6 +41,7 @@ pub struct Session {
     pub(crate) privileges: Privileges,
     pub(crate) variables: SessionVariables,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) traces: Traces,
     /// What expressions see of the session, made when it is first needed; only the clock differs between
     /// statements.
     pub(crate) statement_settings: Option<Arc<StatementSettings>>,
@@ -133,6 +134,7 @@ impl Session {
             statement_settings: None,
             switches,
             viewer: None,
+            traces: Traces::default(),
             database: None,
             transaction: TransactionControl::of(id),
             xa: None,
@@ -307,6 +309,7 @@ impl Session {
         self.settings = Arc::new(Settings::of(&self.variables));
         self.switches = switches_of(&self.variables);
         self.forget_views();
+        self.traces.forget();
         self.prepared.clear();
         self.named_statements.clear();
         self.handlers = OpenHandlers::default();

@@ -40,6 +40,7 @@ impl ViewColumns {
             session: self,
             lock_source_rows: false,
             switches: Default::default(),
+            trace: None,
         };
         let columns = planner::view_columns(view, self, &context)?;
         Ok(columns.into_iter().map(|column| self.column_of(column)).collect())

@@ -47,7 +47,7 @@ pub fn parse_text(definition: &Definition, text: &str) -> Result<Converted, SqlE
             "off" | "false" | "no" | "0" => Ok(Converted::exact(Setting::Boolean(false))),
             _ => Err(wrong_value(definition, text)),
         },
-        Kind::Unsigned { .. } => {
+        Kind::Unsigned { .. } | Kind::Signed { .. } => {
             let number: i128 = text.trim().parse().map_err(|_| wrong_type(definition))?;
             from_integer(definition, number)
         }
@@ -71,6 +71,11 @@ fn from_integer(definition: &Definition, number: i128) -> Result<Converted, SqlE
         Kind::Unsigned { min, max, .. } => {
             let limited = number.clamp(i128::from(min), i128::from(max));
             let setting = Setting::Unsigned(u64::try_from(limited).expect("clamped between two u64"));
+            Ok(Converted { setting, warning: (limited != number).then(|| truncated(definition, &number)) })
+        }
+        Kind::Signed { min, max, .. } => {
+            let limited = number.clamp(i128::from(min), i128::from(max));
+            let setting = Setting::Signed(i64::try_from(limited).expect("clamped between two i64"));
             Ok(Converted { setting, warning: (limited != number).then(|| truncated(definition, &number)) })
         }
         Kind::Double { .. } => from_fraction(definition, number as f64),
@@ -123,7 +128,7 @@ fn from_null(definition: &Definition) -> Result<Converted, SqlError> {
         Kind::Charset { .. } if definition.name == "character_set_results" => {
             Ok(Converted::exact(Setting::Null))
         }
-        Kind::Unsigned { .. } | Kind::Double { .. } => Err(wrong_type(definition)),
+        Kind::Unsigned { .. } | Kind::Signed { .. } | Kind::Double { .. } => Err(wrong_type(definition)),
         _ => Err(wrong_value(definition, "NULL")),
     }
 }
@@ -135,7 +140,7 @@ fn from_text(definition: &Definition, text: &str) -> Result<Converted, SqlError>
             "OFF" => Ok(Converted::exact(Setting::Boolean(false))),
             _ => Err(wrong_value(definition, text)),
         },
-        Kind::Unsigned { .. } | Kind::Double { .. } => Err(wrong_type(definition)),
+        Kind::Unsigned { .. } | Kind::Signed { .. } | Kind::Double { .. } => Err(wrong_type(definition)),
         Kind::Text { .. } => text_value(definition, text),
         Kind::Choice { words, .. } => words
             .iter()

@@ -34,6 +34,11 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
+    Signed {
+        default: i64,
+        min: i64,
+        max: i64,
+    },
     Double {
         default: f64,
         min: f64,
@@ -74,6 +79,7 @@ pub struct Definition {
 pub enum Setting {
     Boolean(bool),
     Unsigned(u64),
+    Signed(i64),
     Double(f64),
     Text(Arc<str>),
     /// `character_set_results` may be NULL.
@@ -113,6 +119,7 @@ impl Definition {
         match self.kind {
             Kind::Boolean { default } => Setting::Boolean(default),
             Kind::Unsigned { default, .. } => Setting::Unsigned(default),
+            Kind::Signed { default, .. } => Setting::Signed(default),
             Kind::Double { default, .. } => Setting::Double(default),
             Kind::Text { default }
             | Kind::Choice { default, .. }
@@ -134,6 +141,7 @@ impl Setting {
             Setting::Boolean(true) => "ON".to_owned(),
             Setting::Boolean(false) => "OFF".to_owned(),
             Setting::Unsigned(number) => number.to_string(),
+            Setting::Signed(number) => number.to_string(),
             Setting::Double(number) => format!("{number:.6}"),
             Setting::Text(text) => text.to_string(),
             Setting::Null => String::new(),
@@ -148,6 +156,13 @@ impl Setting {
         match self {
             Setting::Double(number) => *number,
             _ => 0.0,
+        }
+    }
+
+    pub fn as_signed(&self) -> i64 {
+        match self {
+            Setting::Signed(number) => *number,
+            _ => 0,
         }
     }
 
@@ -179,6 +194,10 @@ pub(super) const fn unsigned(
     max: u64,
 ) -> Definition {
     Definition::new(name, scope, Kind::Unsigned { default, min, max })
+}
+
+pub(super) const fn signed(name: &'static str, scope: Scope, default: i64, min: i64, max: i64) -> Definition {
+    Definition::new(name, scope, Kind::Signed { default, min, max })
 }
 
 pub(super) const fn double(name: &'static str, scope: Scope, default: f64, min: f64, max: f64) -> Definition {

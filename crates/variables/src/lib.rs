@@ -15,7 +15,7 @@ pub use definition::{Definition, Effect, Scope, Setting};
 pub use registry::{VariableId, all};
 pub use settings::{Completion, Settings, isolation_name, isolation_named};
 pub use store::{GlobalVariables, SessionVariables, WriteProtection, is_write_protection};
-pub use switches::{is_hintable, with_switches};
+pub use switches::{is_flag_set, is_hintable, with_bits, with_switches};
 
 /// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.
 pub fn storage_engine(name: &str) -> Option<&'static str> {

@@ -31,6 +31,8 @@ pub struct Settings {
     pub long_query_time: Duration,
     /// The slow log has statements that looked at as many rows at least.
     pub min_examined_rows: u64,
+    /// `optimizer_trace` is enabled.
+    pub optimizer_trace: bool,
     pub profiling: bool,
     pub profiling_history_size: usize,
     pub select_limit: u64,
@@ -97,6 +99,7 @@ impl Settings {
             max_execution_time_ms: number("max_execution_time"),
             long_query_time: seconds(variables.by_name("long_query_time").as_double()),
             min_examined_rows: number("min_examined_row_limit"),
+            optimizer_trace: variables.by_name("optimizer_trace").as_text().starts_with("enabled=on"),
             profiling: truth("profiling"),
             profiling_history_size: number("profiling_history_size") as usize,
             select_limit: number("sql_select_limit"),

@@ -1,8 +1,31 @@
-//! `optimizer_switch`: flags that are set one by one, and which variables SET_VAR may set.
+//! Variables of flags that are set one by one (`optimizer_switch`, `optimizer_trace`), and which variables SET_VAR may set.
 use super::definition::Definition;
-use datum::{SqlError, error_code};
+use datum::{SqlError, Value, error_code};
 
-/// The value of `optimizer_switch` when some of its flags are set: `flag=on`, `flag=off`, `flag=default`, and `default`
+pub fn is_flag_set(name: &str) -> bool {
+    matches!(name, "optimizer_switch" | "optimizer_trace" | "optimizer_trace_features")
+}
+
+/// The value that a number gives: a bit for each flag, the first one lowest; the one above them is `default`, which says nothing more.
+pub fn with_bits(definition: &Definition, number: &Value) -> Result<String, SqlError> {
+    let default_setting = definition.default_setting();
+    let names = default_setting.as_text().split(',').filter_map(|flag| flag.split('=').next());
+    let names: Vec<&str> = names.collect();
+    let (bits, shown) = match number {
+        Value::Int(number) => (u64::try_from(*number).ok(), number.to_string()),
+        Value::UInt(number) => (Some(*number), number.to_string()),
+        _ => (None, String::new()),
+    };
+    let bits = bits.filter(|bits| bits >> names.len() <= 1);
+    let bits = bits.ok_or_else(|| error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&definition.name, &shown]))?;
+    let flag = |(place, name): (usize, &str)| {
+        format!("{name}={}", if bits >> place & 1 == 1 { "on" } else { "off" })
+    };
+    let flags: Vec<String> = names.into_iter().enumerate().map(flag).collect();
+    with_switches(definition, default_setting.as_text(), &flags.join(","))
+}
+
+/// The value of such a variable when some of its flags are set: `flag=on`, `flag=off`, `flag=default`, and `default`
 /// for all others. `present` and the result name every flag.
 pub fn with_switches(definition: &Definition, present: &str, text: &str) -> Result<String, SqlError> {
     let wrong = || error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&definition.name, &text]);
@@ -109,6 +132,16 @@ const HINTABLE: &[&str] = &[
 mod tests {
     use super::*;
     use crate::registry::VariableId;
+
+    #[test]
+    fn a_number_sets_all_flags() {
+        let definition = VariableId::known("optimizer_trace").definition();
+        assert_eq!(with_bits(definition, &Value::Int(1)).expect("a bit"), "enabled=on,one_line=off");
+        assert_eq!(with_bits(definition, &Value::UInt(2)).expect("a bit"), "enabled=off,one_line=on");
+        for wrong in [Value::Int(8), Value::Int(-1)] {
+            assert_eq!(with_bits(definition, &wrong).expect_err("no flags").errno, 1231);
+        }
+    }
 
     #[test]
     fn flags_are_set_one_by_one() {

@@ -247,6 +247,7 @@ impl Database {
             session: &NoSession,
             lock_source_rows: true,
             switches: planner::Switches::default(),
+            trace: None,
         };
         plan_statement(&parsed.statement, self, &context)
     }

@@ -30,7 +30,7 @@ pub struct StatementHints {
 /// The hints for one query block.
 #[derive(Debug, Clone, Default)]
 pub struct BlockHints {
-    number: u32,
+    pub number: u32,
     /// QB_NAME.
     name: Option<String>,
     /// In the order written, without those that contradict an earlier one.

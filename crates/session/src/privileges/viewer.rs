@@ -73,6 +73,7 @@ impl Session {
             user: self.connection.user.clone(),
             connection_id: u64::from(self.connection.id.0),
             time_zone: self.settings.time_zone.clone(),
+            optimizer_traces: self.shared_traces(),
             sees_all_sessions: self.privileges.has_global(Privilege::Process),
             account: self.privileges.account_name().to_string(),
             active_roles: self

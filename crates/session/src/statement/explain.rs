@@ -8,6 +8,7 @@ use parser::parse_one;
 use planner::Literals;
 
 use super::guard::Shield;
+use super::optimizer_trace::Occasion;
 use super::{Done, Request};
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
@@ -111,6 +112,11 @@ impl Session {
         }
         self.require_plan(&plan)?;
         self.require_shown_views(&plan)?;
+        if self.settings.optimizer_trace {
+            let text = String::from_utf8_lossy(request.text).into_owned();
+            let occasion = if explain.analyze { Occasion::Run } else { Occasion::Explain };
+            Box::pin(self.trace_plan(request, database, &text, occasion)).await;
+        }
         let expanded = self.expanded_text(statement, database);
         if !explain.analyze {
             let mut conditions = plan.conditions.clone();

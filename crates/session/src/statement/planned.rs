@@ -22,6 +22,7 @@ use telemetry::RowCounts;
 
 use super::guard::Shield;
 use super::literals::literal_value;
+use super::optimizer_trace::Occasion;
 use super::plan_tables::{lock_of, lock_of_view};
 use super::reach::Reach;
 use super::{Done, Effects, Request};
@@ -40,8 +41,8 @@ pub(crate) const PLAN_ATTEMPTS_MAX: usize = 10;
 impl Session {
     /// The digest of a text that may have a kept plan.
     pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
-        // A kept plan takes literals as the text has them.
-        if self.settings.recodes_literals() && !text.is_ascii() {
+        // A kept plan takes literals as the text has them, and a trace tells of one that is made.
+        if self.settings.optimizer_trace || self.settings.recodes_literals() && !text.is_ascii() {
             return None;
         }
         let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
@@ -132,6 +133,10 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        if self.settings.optimizer_trace {
+            let text = Session::own_text(request);
+            Box::pin(self.trace_plan(request, None, &text, Occasion::Run)).await;
+        }
         let digest = digest.filter(|_| is_kept(request.text));
         let values = digest.and_then(|_| self.literal_values(request.text));
         if let (Some(digest), Some(mut values)) = (digest, values) {
@@ -198,6 +203,7 @@ impl Session {
             session: self,
             lock_source_rows: self.locks_source_rows(),
             switches: self.switches,
+            trace: None,
         }
     }
 

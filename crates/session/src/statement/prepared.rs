@@ -279,8 +279,10 @@ impl Session {
                 parameters.truncate(statement.parameter_count());
                 let prepared = self.current_plan(statement, parameters, attempt > 0)?;
                 ReadParameter::extend(&prepared.plan.readings, parameters);
-                let work = SavedPlan { prepared, parameters: &mut *parameters };
-                let result = self.run_guarded_statement(statement.text.is_query, work, sink).await;
+                let text = &statement.text;
+                let traced = (attempt == 0 && self.settings.optimizer_trace).then_some(text.as_ref());
+                let work = SavedPlan { prepared, traced, parameters: &mut *parameters };
+                let result = self.run_guarded_statement(text.is_query, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
                     return result;
                 }

@@ -71,7 +71,7 @@ impl Session {
             if let Some((prepared, mut parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let work = SavedPlan { prepared, parameters: &mut parameters };
+                let work = SavedPlan { prepared, traced: None, parameters: &mut parameters };
                 let result = self.run_guarded_statement(limited, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
                     self.end_observation(text, &result);
@@ -366,6 +366,8 @@ impl StatementWork for ParsedStatement<'_> {
 
 pub(crate) struct SavedPlan<'p> {
     pub prepared: std::sync::Arc<instance::PreparedPlan>,
+    /// The statement that the optimizer's trace is to tell of.
+    pub traced: Option<&'p instance::StatementText>,
     /// See `Session::run_plan`.
     pub parameters: &'p mut Vec<datum::Value>,
 }
@@ -386,6 +388,11 @@ impl StatementWork for SavedPlan<'_> {
         }
         session.check_password_age(None)?;
         session.count_for_account(self.prepared.plan.is_change())?;
+        if let Some(text) = self.traced {
+            // Values that the plan has read from others follow those of the markers.
+            let values = &self.parameters[..text.parameter_count.min(self.parameters.len())];
+            Box::pin(session.trace_execute(&text.bytes, values)).await;
+        }
         pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await
     }
 }

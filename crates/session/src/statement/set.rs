@@ -20,8 +20,8 @@ use crate::session::Session;
 use crate::sink::StateChange;
 use definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use variables::{
-    Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection, isolation_named,
-    with_switches,
+    Definition, Effect, Scope, Setting, VariableId, from_value, is_flag_set, is_write_protection,
+    isolation_named, with_bits, with_switches,
 };
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
@@ -127,7 +127,7 @@ impl Session {
         let is_default = value.is_none();
         let setting = match value {
             None => self.default_setting(id, scope),
-            Some(value) if definition.name == "optimizer_switch" => {
+            Some(value) if is_flag_set(definition.name) => {
                 let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
                 let globals = &self.instance.globals;
                 let present = if is_session { self.variables.get(id).clone() } else { globals.get(id) };
@@ -158,13 +158,16 @@ impl Session {
         Ok(Change { id, scope, setting, is_for_next: false, is_default })
     }
 
-    /// The value of `optimizer_switch` after some of its flags are set.
+    /// The value of a variable of flags after some of them are set.
     pub(super) fn switched(
         &self,
         id: VariableId,
         present: &Setting,
         value: &Value,
     ) -> Result<Setting, SqlError> {
+        if let Value::Int(_) | Value::UInt(_) = value {
+            return with_bits(id.definition(), value).map(|text| Setting::text(&text));
+        }
         let Setting::Text(text) = from_value(id.definition(), value)?.setting else {
             return Ok(present.clone());
         };
@@ -302,6 +305,7 @@ impl Session {
             }
             GTID_NEXT => Box::pin(self.take_identifier(&setting)).await?,
             TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.forget_next_characteristic(name),
+            "optimizer_trace_offset" | "optimizer_trace_limit" => self.traces.forget(),
             "last_insert_id" => {
                 self.shared.set_last_insert_id(setting.as_unsigned());
                 return Ok(());
@@ -465,6 +469,7 @@ fn value_of(setting: &Setting) -> (Value, ColumnType) {
     match setting {
         Setting::Boolean(truth) => (Value::boolean(*truth), ColumnType::bigint()),
         Setting::Unsigned(number) => (Value::UInt(*number), ColumnType::bigint_unsigned()),
+        Setting::Signed(number) => (Value::Int(*number), ColumnType::bigint()),
         Setting::Double(number) => (Value::Double(*number), ColumnType::double()),
         Setting::Text(text) => {
             let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX).max(1);

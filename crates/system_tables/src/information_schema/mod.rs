@@ -14,6 +14,7 @@ mod innodb;
 mod innodb_foreign;
 mod key_column_usage;
 mod keywords;
+mod optimizer_trace;
 mod programs;
 mod referential_constraints;
 mod schemata;
@@ -33,7 +34,8 @@ use catalog::Catalog;
 
 /// Views over the instance.
 pub(crate) fn of_instance() -> Vec<crate::table::Table> {
-    [absent::TABLES, innodb::TABLES, keywords::TABLES, user_statistics::TABLES].concat()
+    [absent::TABLES, innodb::TABLES, keywords::TABLES, optimizer_trace::TABLES, user_statistics::TABLES]
+        .concat()
 }
 
 /// Every view of the catalog.

@@ -4,7 +4,7 @@
 //! end are accepted and shown but change no result.
 use super::super::definition::Scope::{Both, Global, Session};
 use super::super::definition::{
-    Definition, boolean, charset, choice, collation, double, sql_mode, text, unsigned,
+    Definition, boolean, charset, choice, collation, double, signed, sql_mode, text, unsigned,
 };
 
 pub(super) const STATEMENT: &[Definition] = &[
@@ -55,10 +55,11 @@ pub(super) const STATEMENT: &[Definition] = &[
     unsigned("optimizer_prune_level", Both, 1, 0, 1),
     unsigned("optimizer_search_depth", Both, 62, 0, 62),
     text("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on").obeyed("Which strategies the planner may choose, flag by flag."),
-    text("optimizer_trace", Both, "enabled=off,one_line=off").fixed(),
-    text("optimizer_trace_features", Both, "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on"),
-    unsigned("optimizer_trace_limit", Both, 1, 0, 9223372036854775807),
-    unsigned("optimizer_trace_max_mem_size", Both, 1048576, 0, u64::MAX),
+    text("optimizer_trace", Both, "enabled=off,one_line=off").obeyed("Whether information_schema.OPTIMIZER_TRACE tells what the planner weighs."),
+    text("optimizer_trace_features", Both, "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on").obeyed("What a trace tells: `greedy_search` orders of joins, `range_optimizer` ranges."),
+    unsigned("optimizer_trace_limit", Both, 1, 0, 9223372036854775807).obeyed("How many traces are shown."),
+    unsigned("optimizer_trace_max_mem_size", Both, 1048576, 0, u64::MAX).obeyed("Bytes that all traces of a session may take."),
+    signed("optimizer_trace_offset", Both, -1, i64::MIN, i64::MAX).obeyed("The first trace that is kept; below 0, counted from the last."),
     boolean("profiling", Both, false).obeyed("Whether SHOW PROFILE knows where statements spend their time."),
     unsigned("profiling_history_size", Both, 15, 0, 100).obeyed("How many statements SHOW PROFILES remembers."),
     unsigned("pseudo_thread_id", Session, 0, 0, 4294967295).obeyed("The number of this connection."),
