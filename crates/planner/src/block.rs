@@ -218,7 +218,8 @@ pub struct Block {
     pub row_goal: Option<f64>,
     /// All that is needed of the rows of its only table.
     pub group_wish: Option<GroupWish>,
-    /// In ON: the sources of its join, the only ones that names may mean, as a bit set.
+    /// The only sources that names may mean, as a bit set: in ON those of its join, in the right side of a RIGHT JOIN
+    /// all but those of its left side.
     pub joined: Option<u64>,
     /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is
     /// the table.
@@ -311,9 +312,7 @@ impl Block {
     ) -> Result<Option<(usize, usize)>, SqlError> {
         let mut found = None;
         for (source_number, source) in self.sources.iter().enumerate() {
-            let sources = self.merged_at(source_number).map_or(1 << source_number, |merged| merged.sources);
-            let is_in_reach = self.joined.is_none_or(|joined| joined & sources != 0);
-            if !is_in_reach || !source.is_named(database, table) {
+            if !self.is_in_reach(source_number) || !source.is_named(database, table) {
                 continue;
             }
             for (column_number, column) in source.columns.iter().enumerate() {
@@ -328,6 +327,17 @@ impl Block {
             }
         }
         Ok(found)
+    }
+
+    /// Whether a name may mean a column of the source.
+    fn is_in_reach(&self, source: usize) -> bool {
+        let sources = self.merged_at(source).map_or(1 << source, |merged| merged.sources);
+        self.joined.is_none_or(|joined| joined & sources != 0)
+    }
+
+    /// Whether a name has no table at all to be looked for in.
+    pub fn reaches_nothing(&self) -> bool {
+        !(0..self.sources.len()).any(|source| self.is_in_reach(source))
     }
 
     /// The sources an expression reads.

@@ -230,12 +230,13 @@ impl<'p> Planner<'p> {
 
     fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
         let left = self.bind_reference(&join.left, usage)?;
+        let around = self.block().joined;
         if join.kind == ast::JoinKind::Right {
-            // Its right side is read first, so a LATERAL query there does not see the left one.
-            self.block().joined = Some(!left.tree.sources());
+            // Its right side is read first, so no LATERAL query there, however deep in it, sees the left one.
+            self.block().joined = Some(around.unwrap_or(u64::MAX) & !left.tree.sources());
         }
         let right = self.bind_reference(&join.right, usage)?;
-        self.block().joined = None;
+        self.block().joined = around;
         let both = || [&left.star[..], &right.star[..]].concat();
         let Merged { on, star } = match join.constraint {
             ast::JoinConstraint::None => Merged { on: Vec::new(), star: both() },
@@ -269,9 +270,10 @@ impl<'p> Planner<'p> {
     /// Binds ON; it may only name tables of its own join.
     fn bind_on(&mut self, condition: &ast::Expr<'p>, set: u64) -> Result<Vec<Expr>, SqlError> {
         let block = self.block();
-        (block.clause, block.joined) = (Some(Clause::On), Some(set));
+        block.clause = Some(Clause::On);
+        let around = block.joined.replace(set);
         let bound = self.bind(condition);
-        self.block().joined = None;
+        self.block().joined = around;
         Ok(split_conjuncts(bound?))
     }
 

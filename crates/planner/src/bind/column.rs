@@ -22,7 +22,16 @@ impl Planner<'_> {
         }
         self.need_unknown_column(reference)?;
         let clause = self.blocks.last().map_or("field list", |block| block.clause_text());
+        if let Some(table) = table.filter(|_| self.reaches_no_table()) {
+            return Err(error_code::ER_UNKNOWN_TABLE.with(&[&table, &clause]));
+        }
         Err(error_code::ER_BAD_FIELD_ERROR.with(&[&full_name(database, table, reference.name), &clause]))
+    }
+
+    /// Whether the innermost block has no tables yet, and no block around it is seen.
+    fn reaches_no_table(&self) -> bool {
+        let Some((inner, around)) = self.blocks.split_last() else { return true };
+        inner.reaches_nothing() && around.iter().all(|block| block.hidden)
     }
 
     /// Windows are partitioned and ordered by columns of their own block.
