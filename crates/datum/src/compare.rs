@@ -140,8 +140,13 @@ fn compare_converted(
             Some(left.cmp(&moment_or_zero(right, context, warn)))
         }
         CompareMode::Time => {
-            let left = time_or_zero(left, context, warn);
-            Some(left.cmp(&time_or_zero(right, context, warn)))
+            let time = time_or_zero(left, context, warn);
+            let other = time_or_zero(right, context, warn);
+            // A time equals no text that is none, though texts that are none equal one another.
+            let is_none = matches!(left.value, Value::Time(_))
+                && matches!(right.value, Value::Bytes(_))
+                && right.value.to_time(right.column, context).is_err();
+            Some(if is_none { time.cmp(&other).then(Ordering::Greater) } else { time.cmp(&other) })
         }
         CompareMode::Json => {
             let (left_value, right_value) = (in_zone(left, context), in_zone(right, context));

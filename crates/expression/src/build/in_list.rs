@@ -2,7 +2,7 @@
 //!
 //! Invariant: one member is compared as with `=`; among several a member that cannot be compared equals none. Which domain
 //! several share depends on their kinds alone. Callers: the planner and `alternatives`.
-use datum::{ColumnType, CompareMode, SqlError, TypeKind, error_code};
+use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::as_members;
 use super::{BindContext, boolean};
@@ -28,6 +28,9 @@ impl BindContext {
             }
             _ if together.is_none() => self.become_comparable(&operand, &mut list)?,
             _ => {}
+        }
+        if is_mixed && is_time(&operand) && !is_constant(&operand) && list.iter().all(is_constant) {
+            list.iter_mut().for_each(|member| self.become_zero_time(member));
         }
         let all = match list.as_slice() {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
@@ -79,6 +82,17 @@ impl BindContext {
             }
         }
         Ok(())
+    }
+
+    /// Among constants alone a text that is no time is the zero time.
+    fn become_zero_time(&self, member: &mut Expr) {
+        let Some(Value::Bytes(text)) = self.peek(member) else { return };
+        if datum::Time::parse(&text).is_none() {
+            self.decide_by(member);
+            self.warn(error_code::ER_TRUNCATED_WRONG_VALUE.with(&[&"time", &datum::shown(&text)]));
+            let column = ColumnType::new(TypeKind::Time { fsp: 0 }).not_null();
+            *member = Expr::literal(Value::Time(datum::Time::ZERO), column);
+        }
     }
 
     /// Beside a time a moment is its time, and a date the time that its text is read as, as MySQL has it.
