@@ -10,8 +10,10 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 Usage: evenkeel [serve] [options]
        evenkeel replicate --from mysql://USER:PASSWORD@HOST:PORT [options]
        evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
-       evenkeel restore --from BACKUP [--increment BACKUP].. [--key-file FILE] --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN]
-       evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--key-file FILE] [--archive ARCHIVE] [--dry-run]
+       evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN]
+                        [--key-file FILE]
+       evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--archive ARCHIVE] [--key-file FILE]
+                      [--dry-run]
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
        evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup   (each has --help)
 
@@ -39,12 +41,13 @@ verify checks everything in the data directory of a stopped server (superblocks,
 dictionary, rows against indexes) without writing there, names the tables that are damaged and says what to do. Its
 exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not look.
 
-restore makes a new data directory of a backup (evenkeel backup; a backup file may be followed by its increments, in their order, and
-one file may be - for standard input) and of the log that a server with log-archive-dir has archived since: all of it, or up
-to the last commit before a time (of the system's time zone) or an LSN.
+restore makes a new data directory of a backup (evenkeel backup; a backup file may be followed by its increments, in
+their order, and one file may be - for standard input) and of the log that a server with log-archive-dir has archived
+since: all of it, or up to the last commit before a time (of the system's time zone) or an LSN.
 
-prune removes the backup files of a directory but the newest ones, or those of some days, and whatever these continue. With an archive it
-also tells the server that writes there which log the kept ones need, which log-archive-expire-seconds then spares.
+prune removes the backup files of a directory but the newest ones, or those of some days, and whatever these continue.
+With an archive it also tells the server that writes there which log the kept ones need, which
+log-archive-expire-seconds then spares.
 
 inspect shows one thing of a stopped server's data, damaged or not: the superblock slots and the checkpoint, a page
 (verify and error messages give the number), or the log from an LSN or the checkpoint.
