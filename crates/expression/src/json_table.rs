@@ -26,11 +26,12 @@ impl JsonPath {
     }
 }
 
-/// The document of a value, `None` for NULL; error 3141 for a text that is none.
+/// The document of a value, `None` for NULL; error 3141 for a text that is none, 3144 for bytes.
 pub fn table_document(value: &Value, column: &ColumnType) -> Result<Option<Json>, SqlError> {
     match value {
         Value::Null => Ok(None),
         Value::Json(text) => Ok(Some(read_json(text))),
+        Value::Bytes(_) if !column.is_text() => Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"])),
         Value::Bytes(_) => {
             let text = json_of_text(value, column);
             parse_json(text.as_bytes()).map(Some).map_err(|invalid| invalid.in_function(1, "json_table"))

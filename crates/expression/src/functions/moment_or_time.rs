@@ -27,9 +27,9 @@ fn is_clock(text: &[u8]) -> bool {
     unsigned.contains(&b':') && !unsigned.iter().any(|byte| matches!(byte, b'-' | b'T' | b'/'))
 }
 
-/// Whether the first number has more digits than hours have.
+/// Whether the first number has as many digits as a year, which are more than hours have.
 fn begins_with_year(text: &[u8]) -> bool {
-    text.trim_ascii_start().iter().take_while(|byte| byte.is_ascii_digit()).count() > 2
+    text.trim_ascii_start().iter().take_while(|byte| byte.is_ascii_digit()).count() > 3
 }
 
 impl Arguments<'_> {

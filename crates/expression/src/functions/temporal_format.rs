@@ -55,7 +55,7 @@ fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Null);
     }
     let locale = arguments.context.settings.locale;
-    Ok(Value::Bytes(format_datetime(moment, &format, locale)))
+    Ok(format_datetime(moment, &format, locale).map_or(Value::Null, Value::Bytes))
 }
 
 /// Hours may exceed 23; names of months and days, and weeks, make the result NULL.
@@ -83,7 +83,11 @@ fn time_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             (b'%', Some(letter)) if b"abjMUuVvWwXx".contains(&letter) => {
                 return Ok(Value::Null);
             }
-            (b'%', Some(letter)) => write_date_letter(date, letter, locale, &mut out),
+            (b'%', Some(letter)) => {
+                if write_date_letter(date, letter, locale, &mut out).is_none() {
+                    return Ok(Value::Null);
+                }
+            }
             (other, _) => out.push(other),
         }
     }
@@ -131,8 +135,8 @@ impl Clock {
     }
 }
 
-/// DATE_FORMAT's text. A letter without meaning stands for itself.
-pub(super) fn format_datetime(moment: DateTime, format: &[u8], locale: &Locale) -> Vec<u8> {
+/// DATE_FORMAT's text. A letter without meaning stands for itself; `None` where a name is asked for that the date has not.
+pub(super) fn format_datetime(moment: DateTime, format: &[u8], locale: &Locale) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(format.len() * 2);
     let clock = Clock::of_time(moment.time());
     let mut letters = format.iter().copied();
@@ -140,49 +144,48 @@ pub(super) fn format_datetime(moment: DateTime, format: &[u8], locale: &Locale) 
         match (byte, if byte == b'%' { letters.next() } else { None }) {
             (b'%', Some(letter)) => {
                 if !clock.write(letter, &mut out) {
-                    write_date_letter(moment.date(), letter, locale, &mut out);
+                    write_date_letter(moment.date(), letter, locale, &mut out)?;
                 }
             }
             (other, _) => out.push(other),
         }
     }
-    out
+    Some(out)
 }
 
-fn write_date_letter(date: Date, letter: u8, locale: &Locale, out: &mut Vec<u8>) {
+/// `None` for the name of the month 0, and for a day of the week without year and month.
+fn write_date_letter(date: Date, letter: u8, locale: &Locale, out: &mut Vec<u8>) -> Option<()> {
     let (year, month, day) = (date.year(), date.month(), date.day());
-    let of_month = |names: &[&'static str]| {
-        names.get(usize::from(month).wrapping_sub(1)).copied().unwrap_or("").to_string()
-    };
-    let of_day = |names: &[&'static str]| {
-        if date.is_zero() { String::new() } else { names[usize::from(date.weekday())].to_string() }
-    };
+    let of_month = |names: &[&'static str]| Some(names.get(usize::from(month).checked_sub(1)?)?.to_string());
+    let weekday = (year != 0 || month != 0).then(|| date.weekday());
+    let of_day = |names: &[&'static str]| Some(names[usize::from(weekday?)].to_string());
     let text = match letter {
-        b'a' => of_day(&locale.short_days),
-        b'b' => of_month(&locale.short_months),
+        b'a' => of_day(&locale.short_days)?,
+        b'b' => of_month(&locale.short_months)?,
         b'c' => month.to_string(),
         b'D' => format!("{day}{}", ordinal_suffix(day)),
         b'd' => format!("{day:02}"),
         b'e' => day.to_string(),
         b'j' => format!("{:03}", date.day_of_year()),
-        b'M' => of_month(&locale.months),
+        b'M' => of_month(&locale.months)?,
         b'm' => format!("{month:02}"),
         b'U' => format!("{:02}", date.week(0).1),
         b'u' => format!("{:02}", date.week(1).1),
         b'V' => format!("{:02}", date.week(2).1),
         b'v' => format!("{:02}", date.week(3).1),
-        b'W' => of_day(&locale.days),
-        b'w' => ((date.weekday() + 1) % 7).to_string(),
+        b'W' => of_day(&locale.days)?,
+        b'w' => ((weekday? + 1) % 7).to_string(),
         b'X' => format!("{:04}", date.week(2).0),
         b'x' => format!("{:04}", date.week(3).0),
         b'Y' => format!("{year:04}"),
         b'y' => format!("{:02}", year % 100),
         other => {
             out.push(other);
-            return;
+            return Some(());
         }
     };
     out.extend_from_slice(text.as_bytes());
+    Some(())
 }
 
 fn ordinal_suffix(day: u8) -> &'static str {

@@ -183,39 +183,55 @@ pub(super) fn micros_of(
     index: usize,
     digits: u8,
 ) -> Result<Option<i64>, SqlError> {
+    Ok(seconds_of(arguments, index)?.map(|seconds| rounded_micros(&seconds, digits)))
+}
+
+fn seconds_of(arguments: &Arguments<'_>, index: usize) -> Result<Option<datum::Decimal>, SqlError> {
     let value = arguments.value(index)?;
     let column = &arguments.exprs[index].ty.column;
     let seconds = value.to_decimal(column, &mut |warning| arguments.context.warn(warning));
-    Ok(seconds.map(|seconds| {
-        if seconds.truncate(0).to_i64().is_none() && !matches!(*value, Value::UInt(_)) {
-            arguments.context.warn(datum::truncated("DECIMAL", seconds.to_string().as_bytes()));
-        }
-        let micros = seconds
-            .round(i32::from(digits))
-            .and_then(|seconds| seconds.multiply(&datum::Decimal::from_i64(1_000_000)))
-            .and_then(|micros| micros.round(0));
-        let micros = micros.ok().and_then(|micros| micros.to_i64());
-        micros.map_or(if seconds.is_negative() { -BEYOND } else { BEYOND }, |micros| {
-            micros.clamp(-BEYOND, BEYOND)
-        })
-    }))
+    if let Some(seconds) = &seconds
+        && seconds.truncate(0).to_i64().is_none()
+        && !matches!(*value, Value::UInt(_))
+    {
+        arguments.context.warn(datum::truncated("DECIMAL", seconds.to_string().as_bytes()));
+    }
+    Ok(seconds)
+}
+
+fn rounded_micros(seconds: &datum::Decimal, digits: u8) -> i64 {
+    let micros = seconds
+        .round(i32::from(digits))
+        .and_then(|seconds| seconds.multiply(&datum::Decimal::from_i64(1_000_000)))
+        .and_then(|micros| micros.round(0));
+    let micros = micros.ok().and_then(|micros| micros.to_i64());
+    let beyond = if seconds.is_negative() { -BEYOND } else { BEYOND };
+    micros.map_or(beyond, |micros| micros.clamp(-BEYOND, BEYOND))
 }
 
 fn maketime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(hours) = arguments.integer(0)? else { return Ok(Value::Null) };
     let Some(minutes) = arguments.integer(1)? else { return Ok(Value::Null) };
-    let Some(micros) = micros_of(arguments, 2, arguments.ty.column.kind.fsp())? else {
-        return Ok(Value::Null);
-    };
+    let Some(seconds) = seconds_of(arguments, 2)? else { return Ok(Value::Null) };
+    let micros = rounded_micros(&seconds, arguments.ty.column.kind.fsp());
     if micros.abs() >= BEYOND {
         let text = arguments.exprs[2].to_string();
         arguments.context.warn(datum::truncated("time", text.as_bytes()));
     }
-    if !(0..60).contains(&minutes) || !(0..60_000_000).contains(&micros) {
+    // Seconds that are rounded up to 60 are those of the next minute.
+    let is_below = seconds.truncate(0).to_i64().is_some_and(|whole| whole < 60);
+    if !(0..60).contains(&minutes) || micros < 0 || !is_below {
         return Ok(Value::Null);
     }
     let magnitude = hours.unsigned_abs().min(10_000) as i64 * 3_600_000_000 + minutes * 60_000_000 + micros;
-    Ok(Value::Time(clipped(if hours < 0 { -magnitude } else { magnitude }, arguments)))
+    let (time, is_beyond) = within(if hours < 0 { -magnitude } else { magnitude });
+    if is_beyond {
+        let seconds = seconds.to_string();
+        let (whole, part) = seconds.split_at(seconds.find('.').unwrap_or(seconds.len()));
+        let text = format!("{:02}:{minutes:02}:{whole:0>2}{part}", hours.unsigned_abs());
+        arguments.context.warn(datum::truncated("time", text.as_bytes()));
+    }
+    Ok(Value::Time(time))
 }
 
 fn sec_to_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -234,11 +250,27 @@ fn datediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn clipped(micros: i64, arguments: &Arguments<'_>) -> Time {
     let (time, is_clipped) = Time::clipped(micros);
     if is_clipped {
-        let (sign, seconds) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs() / 1_000_000);
-        let text = format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-        arguments.context.warn(datum::truncated("time", text.as_bytes()));
+        arguments.context.warn(datum::truncated("time", clock_text(micros, 0).as_bytes()));
     }
     time
+}
+
+/// Any number of hours, minutes and seconds, with so many digits of their parts if they have any.
+fn clock_text(micros: i64, digits: usize) -> String {
+    let (sign, seconds) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs() / 1_000_000);
+    let mut text = format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if digits > 0 {
+        text.push_str(&format!(".{:06}", micros.unsigned_abs() % 1_000_000)[..=digits]);
+    }
+    text
+}
+
+/// The time, or the last one that is not beyond 838:59:59, which has no parts of a second; and whether it was beyond.
+fn within(micros: i64) -> (Time, bool) {
+    match micros.abs() > Time::MAX.to_micros() {
+        true => (if micros < 0 { Time::MIN } else { Time::MAX }, true),
+        false => Time::clipped(micros),
+    }
 }
 
 /// A moment and a time have no difference.
@@ -248,7 +280,13 @@ fn timediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if matches!(left, MomentOrTime::Moment(_)) != matches!(right, MomentOrTime::Moment(_)) {
         return Ok(Value::Null);
     }
-    Ok(Value::Time(clipped(left.linear_micros() - right.linear_micros(), arguments)))
+    let difference = left.linear_micros() - right.linear_micros();
+    let (time, is_beyond) = within(difference);
+    if is_beyond {
+        let text = clock_text(difference, usize::from(arguments.ty.column.kind.fsp()));
+        arguments.context.warn(datum::truncated("time", text.as_bytes()));
+    }
+    Ok(Value::Time(time))
 }
 
 fn addtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -293,7 +331,7 @@ fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
             Value::DateTime(sum)
         }
         MomentOrTime::Time(time) => {
-            let (sum, is_clipped) = Time::clipped(time.to_micros() + micros);
+            let (sum, is_clipped) = within(time.to_micros() + micros);
             sum.write_text(if sum.micros() > 0 { 6 } else { 0 }, &mut text);
             // Text is clipped to the range, a TIME beyond it is none.
             if is_clipped {

@@ -198,7 +198,8 @@ fn from_unixtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(format) = arguments.text(1)?.filter(|format| !format.is_empty()) else {
         return Ok(Value::Null);
     };
-    Ok(Value::Bytes(format_datetime(local, &format, arguments.context.settings.locale)))
+    let text = format_datetime(local, &format, arguments.context.settings.locale);
+    Ok(text.map_or(Value::Null, Value::Bytes))
 }
 
 fn infer_convert_tz(

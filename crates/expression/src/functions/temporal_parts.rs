@@ -2,8 +2,8 @@
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
 use super::infer::{
-    cast_allowed_datetime, cast_calendar_datetime, cast_integer, cast_part_datetime, cast_time, integer_type,
-    made_text,
+    cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_part_datetime,
+    cast_time, integer_type, made_text,
 };
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
@@ -82,7 +82,7 @@ fn infer_name(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) ->
 fn infer_date(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     match name {
         "date" => cast_allowed_datetime(bind, &mut arguments[0])?,
-        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
+        _ => cast_datetime(bind, &mut arguments[0])?,
     };
     Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
 }
@@ -216,11 +216,15 @@ fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(arguments.date(0)?.map_or(Value::Null, Value::Date))
 }
 
+/// The day may be 0, the month not.
 fn last_day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let date = arguments.datetime(0)?.map(|moment| moment.date()).filter(|date| date.month() != 0);
-    let last = date.and_then(|date| {
-        Date::new(date.year(), date.month(), datum::days_in_month(date.year(), date.month()))
-    });
+    let Some(date) = arguments.datetime(0)?.map(|moment| moment.date()) else { return Ok(Value::Null) };
+    if date.month() == 0 {
+        let text = Value::Date(date).to_text(&arguments.ty.column).into_owned();
+        arguments.context.warn(datum::truncated("date", &text));
+        return Ok(Value::Null);
+    }
+    let last = Date::new(date.year(), date.month(), datum::days_in_month(date.year(), date.month()));
     Ok(last.map_or(Value::Null, Value::Date))
 }
 
