@@ -27,9 +27,13 @@ fn is_clock(text: &[u8]) -> bool {
     unsigned.contains(&b':') && !unsigned.iter().any(|byte| matches!(byte, b'-' | b'T' | b'/'))
 }
 
-/// Whether the first number has as many digits as a year, which are more than hours have.
+/// Whether the first number is beyond the hours of a time.
 fn begins_with_year(text: &[u8]) -> bool {
-    text.trim_ascii_start().iter().take_while(|byte| byte.is_ascii_digit()).count() > 3
+    const HOURS_MAX: u32 = 838;
+    let digits = text.trim_ascii_start().iter().take_while(|byte| byte.is_ascii_digit());
+    let number =
+        digits.fold(0_u32, |number, digit| number.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
+    number > HOURS_MAX
 }
 
 impl Arguments<'_> {
