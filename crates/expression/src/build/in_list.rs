@@ -5,6 +5,7 @@
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::as_members;
+use super::reading::Reading;
 use super::{BindContext, boolean};
 use crate::collations::illegal_mix;
 use crate::constant_set::{ListId, is_constant};
@@ -87,8 +88,7 @@ impl BindContext {
     /// Among constants alone a text that is no time is the zero time.
     fn become_zero_time(&self, member: &mut Expr) {
         let Some(Value::Bytes(text)) = self.peek(member) else { return };
-        if datum::Time::parse(&text).is_none() {
-            self.decide_by(member);
+        if !self.relies_on(member, Reading::TimeText) && datum::Time::parse(&text).is_none() {
             self.warn(error_code::ER_TRUNCATED_WRONG_VALUE.with(&[&"time", &datum::shown(&text)]));
             let column = ColumnType::new(TypeKind::Time { fsp: 0 }).not_null();
             *member = Expr::literal(Value::Time(datum::Time::ZERO), column);
