@@ -101,14 +101,7 @@ pub(crate) async fn load(disk: &dyn Disk) -> Result<Option<Vec<ArchivedFile>>, A
 
 /// Replaces the list durably.
 pub(crate) async fn store(disk: &dyn Disk, files: &[ArchivedFile]) -> Result<(), ArchiveError> {
-    let file = disk.open(NEW_MANIFEST, OpenOptions::create()).await?;
-    file.set_len(0).await?;
-    let (_, result) = file.write_at(0, IoBuf::copy_of(encode(files).as_bytes())).await;
-    result?;
-    file.sync_all().await?;
-    drop(file);
-    disk.rename(NEW_MANIFEST, MANIFEST).await?;
-    Ok(disk.sync_dir("").await?)
+    Ok(env::replace_file(disk, "", MANIFEST, NEW_MANIFEST, encode(files).as_bytes()).await?)
 }
 
 #[cfg(test)]

@@ -95,14 +95,7 @@ fn decode(text: &str) -> Option<u64> {
 
 /// Tells an archive that backups need its log from here on. A server that writes there sees it with the next removal.
 pub async fn keep_log_from(disk: &dyn Disk, lsn: u64) -> Result<(), ArchiveError> {
-    let file = disk.open(NEW_NEEDED, OpenOptions::create()).await?;
-    file.set_len(0).await?;
-    let (_, result) = file.write_at(0, IoBuf::copy_of(encode(lsn).as_bytes())).await;
-    result?;
-    file.sync_all().await?;
-    drop(file);
-    disk.rename(NEW_NEEDED, NEEDED).await?;
-    Ok(disk.sync_dir("").await?)
+    Ok(env::replace_file(disk, "", NEEDED, NEW_NEEDED, encode(lsn).as_bytes()).await?)
 }
 
 /// From where on backups need the log: `u64::MAX` if nobody has said so, 0 if what was said cannot be read.

@@ -29,7 +29,7 @@ pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use json::{
     InvalidJson, JSON_DEPTH_MAX, Json, JsonMap, compare_documents, json_key, json_of, json_of_text,
     json_shown, json_shown_text, json_text, normalize_json, opaque as json_opaque, opaque_of, parse_json,
-    read_json, typed_elements, typed_value,
+    read_json, typed_elements, typed_value, write_json_string,
 };
 pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
 pub use moment::{MomentContext, NoMoment, fraction_digits};

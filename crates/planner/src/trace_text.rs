@@ -1,7 +1,6 @@
 //! The document of the optimizer's trace, written as it is told and cut at a number of bytes.
 //!
 //! Invariant: no more than the limit is held, whatever is told; what is left out is counted. Called by `trace`.
-use std::fmt::Write;
 
 pub struct TraceText {
     text: String,
@@ -112,21 +111,7 @@ impl TraceText {
 
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            letter if (letter as u32) < 0x20 => {
-                write!(out, "\\u{:04x}", letter as u32).expect("writing to a String cannot fail");
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
+    datum::write_json_string(text, &mut out);
     out
 }
 

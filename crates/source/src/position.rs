@@ -92,20 +92,7 @@ pub async fn load_position(env: &Env) -> Result<Option<Position>, SourceError> {
 
 /// Replaces the note durably.
 pub async fn store_position(env: &Env, position: &Position) -> Result<(), SourceError> {
-    replace_file(env, POSITION_FILE, NEW_FILE, &position.encode()).await
-}
-
-/// Gives a file new contents, durably, as a whole or not at all.
-pub(crate) async fn replace_file(env: &Env, name: &str, new: &str, bytes: &[u8]) -> Result<(), SourceError> {
-    let file = env.disk.open(new, OpenOptions::create()).await?;
-    file.set_len(0).await?;
-    let (_, result) = file.write_at(0, IoBuf::copy_of(bytes)).await;
-    result?;
-    file.sync_all().await?;
-    drop(file);
-    env.disk.rename(new, name).await?;
-    env.disk.sync_dir("").await?;
-    Ok(())
+    Ok(env::replace_file(&*env.disk, "", POSITION_FILE, NEW_FILE, &position.encode()).await?)
 }
 
 #[cfg(test)]

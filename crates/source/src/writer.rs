@@ -4,7 +4,7 @@
 //! whatever a crash takes lies behind the note, in one file, and the engine's log behind the note's LSN makes the same bytes again.
 use crate::SourceError;
 use crate::log::{BinaryLog, LogFile, Request};
-use crate::position::{Position, load_position, replace_file, store_position};
+use crate::position::{Position, load_position, store_position};
 use binlog::{
     Checksum, CommitPackage, Event, EventHeader, Events, FormatDescription, GtidSet, MAGIC, Place,
     event_type, header_flag, split_event, write_event,
@@ -320,7 +320,8 @@ impl Writer {
     async fn write_index(&self, files: &[LogFile]) -> Result<(), SourceError> {
         let text: String =
             files.iter().map(|file| format!("./{}\n", self.log.file_name(file.number))).collect();
-        replace_file(&self.log.env, &self.log.index_name(), NEW_INDEX, text.as_bytes()).await
+        let disk = &*self.log.env.disk;
+        Ok(env::replace_file(disk, "", &self.log.index_name(), NEW_INDEX, text.as_bytes()).await?)
     }
 
     /// Removes the files before `number`.

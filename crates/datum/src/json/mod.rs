@@ -19,7 +19,7 @@ pub(crate) use order::compare_json;
 pub use order::{compare_documents, json_key};
 pub use read::{InvalidJson, normalize_json, opaque_of, parse_json, read_json};
 pub use typed::{typed_elements, typed_value};
-pub use write::{json_shown, json_shown_text, json_text};
+pub use write::{json_shown, json_shown_text, json_text, write_json_string};
 
 use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time};

@@ -54,7 +54,7 @@ fn write_json(document: &Json, is_stored: bool, text: &mut String) {
             marked(mark::DECIMAL);
             text.push_str(&number.to_string());
         }
-        Json::String(string) => write_string(string, text),
+        Json::String(string) => write_json_string(string, text),
         Json::Date(date) => {
             marked(mark::DATE);
             quoted(text, |bytes| date.write_text(bytes));
@@ -85,7 +85,7 @@ fn write_json(document: &Json, is_stored: bool, text: &mut String) {
             for (index, (key, member)) in members.iter().enumerate() {
                 count_element(index);
                 text.push_str(if index > 0 { ", " } else { "" });
-                write_string(key, text);
+                write_json_string(key, text);
                 text.push_str(": ");
                 write_json(member, is_stored, text);
             }
@@ -121,7 +121,8 @@ fn count_element(index: usize) {
     }
 }
 
-fn write_string(string: &str, text: &mut String) {
+/// Writes a text as a JSON string, with its quotes.
+pub fn write_json_string(string: &str, text: &mut String) {
     text.push('"');
     for (index, character) in string.chars().enumerate() {
         if index % LONG_PIECE == LONG_PIECE - 1 {

@@ -238,15 +238,9 @@ impl Changes {
 
     /// Puts a new journal in the place of the old one.
     async fn replace(&self, bytes: &[u8]) -> Result<Arc<dyn File>, IoError> {
-        let file = self.disk.open(&self.path(NEW_FILE), OpenOptions::create()).await?;
-        file.set_len(0).await?;
-        let (_, result) = file.write_at(0, IoBuf::copy_of(bytes)).await;
-        result?;
-        file.sync_all().await?;
-        drop(file);
-        self.disk.rename(&self.path(NEW_FILE), &self.path(CHANGES_FILE)).await?;
-        self.disk.sync_dir(&self.directory).await?;
-        self.disk.open(&self.path(CHANGES_FILE), OpenOptions::existing()).await
+        let (name, new) = (self.path(CHANGES_FILE), self.path(NEW_FILE));
+        env::replace_file(&*self.disk, &self.directory, &name, &new, bytes).await?;
+        self.disk.open(&name, OpenOptions::existing()).await
     }
 
     /// The pages that were written since a point, in order; `None` if that is not known.

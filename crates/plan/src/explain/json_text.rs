@@ -1,6 +1,7 @@
 //! JSON as EXPLAIN prints it: members ordered as MySQL's documents order them, two blanks for each level.
 //!
 //! Invariant: the text is a valid document whatever names and expressions hold.
+use datum::write_json_string;
 use std::fmt::Write;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +32,7 @@ impl Json {
 
     fn write(&self, out: &mut String, depth: usize, sorted: bool) {
         match self {
-            Json::Text(text) => write_text(text, out),
+            Json::Text(text) => write_json_string(text, out),
             Json::Integer(number) => write!(out, "{number}").expect("writing to a String cannot fail"),
             Json::Number(number) => write!(out, "{number:?}").expect("writing to a String cannot fail"),
             Json::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
@@ -54,7 +55,7 @@ impl Json {
                 out.push('{');
                 for (number, (name, value)) in members.into_iter().enumerate() {
                     begin_member(out, number, depth + 1);
-                    write_text(name, out);
+                    write_json_string(name, out);
                     out.push_str(": ");
                     value.write(out, depth + 1, sorted);
                 }
@@ -75,24 +76,6 @@ fn begin_member(out: &mut String, number: usize, depth: usize) {
 fn begin_line(out: &mut String, depth: usize) {
     out.push('\n');
     out.extend(std::iter::repeat_n("  ", depth));
-}
-
-fn write_text(text: &str, out: &mut String) {
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            letter if (letter as u32) < 0x20 => {
-                write!(out, "\\u{:04x}", letter as u32).expect("writing to a String cannot fail");
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

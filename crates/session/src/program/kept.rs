@@ -172,8 +172,7 @@ impl Session {
         Ok(Some(CallPiece { procedure: live.id, database, name, lock, arguments: kept.into() }))
     }
 
-    /// Plans a query or an expression of the program, and keeps the plan where it can be kept. `equals` compares an
-    /// expression with a slot; without, `is_truth` asks whether it is true.
+    /// Plans a query, or an expression or what `test` asks of it, and keeps the plan where it can be kept.
     pub(super) fn plan_piece(
         &self,
         run: &Run,
