@@ -1,7 +1,7 @@
 //! `evenkeel prune`: removes old backup files of a directory, and tells the archive which log the others need.
 //!
-//! Invariant: the newest backup stays in any case, and nothing goes that a kept backup continues; what is no backup file, or cannot be read, is left alone and said; the archive is told
-//! before a file goes. Called by `main`.
+//! Invariant: the newest backup stays in any case, and nothing goes that a kept backup continues; what is no backup file, or
+//! cannot be read, is left alone and said; the archive is told before a file goes. Called by `main`.
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

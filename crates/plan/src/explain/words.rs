@@ -16,8 +16,15 @@ pub fn shown(expr: &Expr) -> String {
     let text = expr.to_string();
     let mut words: Vec<&str> = Vec::new();
     let mut out = String::with_capacity(text.len());
+    let (mut is_text, mut is_name) = (false, false);
+    let parts = text.split(|letter: char| {
+        is_text ^= letter == '\'' && !is_name;
+        let is_backtick = letter == '`' && !is_text;
+        is_name ^= is_backtick;
+        is_backtick
+    });
     // Every second part stands between backticks.
-    for (number, part) in text.split('`').enumerate() {
+    for (number, part) in parts.enumerate() {
         if number % 2 == 1 {
             words.push(part);
         } else if part != "." || words.is_empty() {
@@ -254,6 +261,13 @@ fn plain(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datum::{ColumnType, Value};
+
+    #[test]
+    fn backticks_in_texts_are_no_names() {
+        let text = Expr::literal(Value::bytes(b"a`b`.`c"), ColumnType::varbinary(7));
+        assert_eq!(shown(&text), "'a`b`.`c'");
+    }
 
     #[test]
     fn figures_have_three_digits() {

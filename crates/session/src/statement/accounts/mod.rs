@@ -1,8 +1,8 @@
 //! CREATE, ALTER, DROP and RENAME USER, roles, GRANT, REVOKE and SET PASSWORD.
 //!
-//! Invariant: accounts are changed in memory, then made durable, together with the statement's text in the binary log; when that fails, or the statement does, the earlier
-//! accounts are put back, so a statement changes all it names or nothing. One statement at a time does that, or one would
-//! put back, or make durable, what another has changed.
+//! Invariant: accounts are changed in memory, then made durable, together with the statement's text in the binary log; when that
+//! fails, or the statement does, the earlier accounts are put back, so a statement changes all it names or nothing. One
+//! statement at a time does that, or one would put back, or make durable, what another has changed.
 mod grant;
 mod logged;
 mod options;
