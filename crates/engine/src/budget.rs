@@ -4,9 +4,9 @@
 //! within a budget, and how, is said where it is used.
 
 use crate::EngineOptions;
+use crate::checkpoints::page_logs::AGE_EIGHTHS;
 use crate::engine::flush_mode;
-use crate::files::LOG_DIRECTORY;
-use crate::page_logs::AGE_EIGHTHS;
+use crate::storage::files::LOG_DIRECTORY;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wal::{Lsn, WalOptions};
 

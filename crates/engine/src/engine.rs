@@ -4,36 +4,35 @@
 //! `trees` and `overflow`; so every change is in the log before its page can be written.
 
 use crate::budget::Budgets;
-use crate::checkpoint::Checkpointer;
-use crate::damage::Damage;
-use crate::deadlock::DeadlockDetector;
-use crate::events::EventQueue;
+use crate::checkpoints::checkpoint::Checkpointer;
+use crate::checkpoints::page_logs::Renewal;
+use crate::checks::damage::Damage;
 use crate::full_disk::FullDisk;
-use crate::ghosts::GhostQueue;
-use crate::history::History;
-use crate::intervals::IntervalLocks;
-use crate::page_logs::Renewal;
-use crate::read::View;
-use crate::record;
-use crate::recovery::Unfinished;
+use crate::life::Life;
+use crate::locks::Locks;
+use crate::log::events::EventQueue;
+use crate::reads::read::View;
 use crate::row_table::RowTable;
 use crate::runs::Runs;
-use crate::snapshot::{Snapshot, SnapshotRegistry};
 use crate::spill::Spills;
 use crate::stats::Counters;
-use crate::transaction::Transaction;
-use crate::transaction_state::TransactionState;
-use crate::trees::{InView, Trees};
-use crate::writers::Writers;
+use crate::storage::files::FileCounters;
+use crate::storage::record;
+use crate::storage::trees::{InView, Trees};
+use crate::transactions::commit::CommitClock;
+use crate::transactions::transaction::Transaction;
+use crate::transactions::transaction_state::TransactionState;
+use crate::transactions::writers::Writers;
+use crate::versions::Versions;
+use crate::versions::snapshot::Snapshot;
 use crate::{AccessMode, EngineError, FlushAtCommit, Isolation, TreeId};
 use btree::{Edit, Mtr, Space, Tree};
 use buffer::{BufferError, BufferPool, Stop};
-use env::{Env, IoCounters};
-use parking_lot::Mutex;
+use env::Env;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use wal::{AppendError, FlushMode, LogPin, Lsn, Priority, Wal, WalError};
+use std::sync::atomic::Ordering;
+use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
 
 /// An open database. Cheap to share: begin transactions from any task.
 pub struct Engine {
@@ -43,51 +42,22 @@ pub struct Engine {
     pub(crate) space: Arc<Space>,
     pub(crate) trees: Trees,
     pub(crate) rows: RowTable,
-    pub(crate) intervals: IntervalLocks,
-    pub(crate) deadlocks: DeadlockDetector,
-    pub(crate) snapshots: SnapshotRegistry,
+    pub(crate) locks: Locks,
+    pub(crate) versions: Versions,
     pub(crate) writers: Writers,
+    pub(crate) commits: CommitClock,
     pub(crate) spills: Spills,
     pub(crate) runs: Runs,
-    /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
-    pub(crate) history: Mutex<History>,
-    pub(crate) ghosts: GhostQueue,
-    /// Every commit at or before it is stamped.
-    pub(crate) last_commit_lsn: AtomicU64,
-    /// The newest time in the log, or of a commit of the same millisecond. Changed under the commit mutex.
-    pub(crate) last_time_us: AtomicU64,
-    /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
-    pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) renewal: Renewal,
-    /// Whether an orderly end writes the list of pages in memory.
-    pub(crate) saves_hot_pages: AtomicBool,
     pub(crate) budgets: Budgets,
     pub(crate) stats: Counters,
     /// What the files of pages, and those of the log, have been asked.
-    pub(crate) data_io: Arc<IoCounters>,
-    pub(crate) log_io: Arc<IoCounters>,
-    pub(crate) prune_running: AtomicBool,
-    pub(crate) merge_running: AtomicBool,
-    /// The history is merged when it is longer than this.
-    pub(crate) merge_at_rows: AtomicUsize,
-    /// Or when it takes more than its budget and this.
-    pub(crate) merge_at_bytes: AtomicU64,
-    /// Background tasks that have not ended.
-    pub(crate) tasks: AtomicUsize,
-    pub(crate) closed: AtomicBool,
-    /// Until the losers are running transactions again nothing can move the checkpoint, so nothing waits for it.
-    pub(crate) recovering: AtomicBool,
-    pub(crate) unfinished: Unfinished,
+    pub(crate) io: FileCounters,
+    pub(crate) life: Life,
     pub(crate) damage: Damage,
     pub(crate) full_disk: FullDisk,
-    /// Prepared transactions of an earlier life whom nobody has asked for yet.
-    pub(crate) recovered: Mutex<Vec<Arc<TransactionState>>>,
     pub(crate) events: EventQueue,
-    /// The log that `keep_log_from` has kept, until somebody else holds it.
-    pub(crate) opening_hold: Mutex<Option<LogPin>>,
-    /// The first failure that stops all changes.
-    pub(crate) failure: Mutex<Option<EngineError>>,
 }
 
 impl Engine {
@@ -99,7 +69,7 @@ impl Engine {
     /// Changes `innodb_flush_log_at_trx_commit` for all later commits.
     pub fn set_flush_at_commit(&self, mode: FlushAtCommit) {
         // What was visible stays visible.
-        self.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
+        self.commits.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
         self.wal.set_flush_mode(flush_mode(mode));
     }
 
@@ -121,15 +91,15 @@ impl Engine {
     pub(crate) fn visible_lsn(&self) -> u64 {
         let acknowledged = match self.wal.flush_mode() {
             FlushMode::Durable => {
-                self.wal.durable_lsn().0.max(self.acknowledged_floor.load(Ordering::Acquire))
+                self.wal.durable_lsn().0.max(self.commits.acknowledged_floor.load(Ordering::Acquire))
             }
             FlushMode::Written | FlushMode::Lazy => u64::MAX,
         };
-        self.last_commit_lsn.load(Ordering::Acquire).min(acknowledged)
+        self.commits.last_lsn.load(Ordering::Acquire).min(acknowledged)
     }
 
     pub(crate) fn register_snapshot(&self) -> Snapshot {
-        self.snapshots.register(|| {
+        self.versions.snapshots.register(|| {
             // First the bound: writers that start in between only have higher first LSNs.
             let low_lsn = self.writers.low_lsn();
             Snapshot { lsn: self.visible_lsn(), low_lsn }
@@ -228,7 +198,7 @@ impl Engine {
 
     /// Refuses changes after a failure or during shutdown.
     pub(crate) fn check_running(&self) -> Result<(), EngineError> {
-        if self.closed.load(Ordering::Acquire) {
+        if self.life.closed.load(Ordering::Acquire) {
             return Err(EngineError::Closed);
         }
         Ok(())
@@ -237,7 +207,7 @@ impl Engine {
     /// The failure that stops the engine for good, once there is one: the server has to end.
     pub fn failure(&self) -> Option<EngineError> {
         let pages = || self.pool.failure().map(|error| EngineError::Io { what: error.to_string() });
-        self.failure.lock().clone().or_else(pages)
+        self.life.failure.lock().clone().or_else(pages)
     }
 
     pub(crate) fn log_failed(&self, error: &WalError) -> EngineError {
@@ -277,8 +247,8 @@ impl Engine {
     }
 
     pub(crate) fn fail(&self, error: EngineError) -> EngineError {
-        self.closed.store(true, Ordering::Release);
-        self.failure.lock().get_or_insert(error).clone()
+        self.life.closed.store(true, Ordering::Release);
+        self.life.failure.lock().get_or_insert(error).clone()
     }
 
     /// A background task could not do its work: nobody else would hear of it.

@@ -41,98 +41,59 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod ahead;
 mod api;
-mod backup;
-mod backup_record;
-mod backup_stream;
 mod budget;
-mod chains;
-mod checkpoint;
-mod commit;
-mod damage;
-mod deadlock;
+mod checkpoints;
+mod checks;
+mod copies;
 mod engine;
 mod error;
-mod estimate;
-mod events;
-mod files;
-mod forward;
 mod full_disk;
-mod ghosts;
-mod history;
-mod in_memory;
-mod inspect;
-mod intervals;
-mod late;
-mod load;
-mod lock_wait;
-mod log_record;
-mod log_tap;
-mod marks;
-mod memory_disk;
-mod merge;
-mod meta_row;
-mod observe;
+mod life;
+mod locks;
+mod log;
 mod open;
-mod page_logs;
-mod prepared;
-mod prune;
-mod read;
-mod record;
+mod reads;
 mod recovery;
-mod rollback;
 mod row_table;
 mod runs;
-mod scan;
-mod scan_access;
-mod snapshot;
 mod spill;
 mod stats;
-mod superblock;
-mod survey;
-mod temporary;
+mod storage;
 #[cfg(test)]
 mod tests;
-mod transaction;
-mod transaction_state;
-mod trees;
+mod transactions;
 mod tuning;
-mod undo_stack;
-mod unique;
-mod verify;
-mod wait;
-mod whole_tree;
-mod write;
-mod writers;
+mod versions;
+mod writes;
 
-pub use ahead::Expected;
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
-pub use backup::{Backup, BackupProgress};
-pub use backup_record::{BackupBase, BackupEnd, BackupHead, BackupRecord};
-pub use backup_stream::{BackupOptions, BackupStream};
-pub use commit::UnsettledCommit;
+pub use checks::inspect::{Inspected, inspect};
+pub use checks::survey::{Fault, Survey};
+pub use checks::verify::VerifyReport;
+pub use copies::backup::{Backup, BackupProgress};
+pub use copies::backup_record::{BackupBase, BackupEnd, BackupHead, BackupRecord};
+pub use copies::backup_stream::{BackupOptions, BackupStream};
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;
-pub use estimate::LeafSample;
-pub use events::{CommittedEvents, EventNews, EventSource, LoggedEvents};
-pub use inspect::{Inspected, inspect};
-pub use log_record::is_engine_log_record;
-pub use log_tap::{CopyExtent, LogTap, committed_at_us, copy_extent, log_begin};
-pub use observe::{
+pub use log::events::{CommittedEvents, EventNews, EventSource, LoggedEvents};
+pub use log::log_record::is_engine_log_record;
+pub use log::log_tap::{CopyExtent, LogTap, committed_at_us, copy_extent, log_begin};
+pub use pagestore::ChangePoint;
+pub use reads::ahead::Expected;
+pub use reads::estimate::LeafSample;
+pub use reads::scan::Cursor;
+pub use stats::EngineStats;
+pub use storage::trees::ChangeMark;
+pub use transactions::commit::UnsettledCommit;
+pub use transactions::observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };
-pub use pagestore::ChangePoint;
-pub use prepared::PreparedTransaction;
-pub use scan::Cursor;
-pub use stats::EngineStats;
-pub use survey::{Fault, Survey};
-pub use transaction::{LockMark, Transaction};
-pub use trees::ChangeMark;
+pub use transactions::prepared::PreparedTransaction;
+pub use transactions::transaction::{LockMark, Transaction};
 pub use tuning::{PoolResize, PoolWarmUp};
-pub use verify::VerifyReport;
 pub use wal::LogPin;

@@ -4,41 +4,40 @@
 //! off left behind is removed and made again.
 
 use crate::budget::{Budgets, redo_memory_bytes, wal_options};
-use crate::checkpoint::Checkpointer;
-use crate::damage::Damage;
-use crate::deadlock::DeadlockDetector;
+use crate::checkpoints::checkpoint::Checkpointer;
+use crate::checkpoints::page_logs;
+use crate::checkpoints::page_logs::Renewal;
+use crate::checkpoints::superblock::Superblock;
+use crate::checks::damage::Damage;
 use crate::engine::Engine;
-use crate::events::EventQueue;
-use crate::files::{
-    DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
-    store_error,
-};
 use crate::full_disk::FullDisk;
-use crate::ghosts::GhostQueue;
-use crate::history::History;
-use crate::intervals::IntervalLocks;
-use crate::log_record::{Operation, UndoRecord};
-use crate::page_logs::{self, Renewal};
+use crate::life::Life;
+use crate::locks::Locks;
+use crate::log::events::EventQueue;
+use crate::log::log_record::{Operation, UndoRecord};
 use crate::recovery::{self, Analysis, Remains, Rest};
 use crate::row_table::RowTable;
 use crate::runs::Runs;
-use crate::snapshot::SnapshotRegistry;
 use crate::spill::{FoundSpill, Spills, Standing};
 use crate::stats::Counters;
-use crate::superblock::Superblock;
-use crate::transaction::Work;
-use crate::transaction_state::TransactionId;
-use crate::trees::{Leftovers, META_TREE, Trees};
-use crate::writers::Writers;
+use crate::storage::files::{
+    DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
+    store_error,
+};
+use crate::storage::trees::{Leftovers, META_TREE, Trees};
+use crate::transactions::commit::CommitClock;
+use crate::transactions::transaction::Work;
+use crate::transactions::transaction_state::TransactionId;
+use crate::transactions::writers::Writers;
+use crate::versions::Versions;
 use crate::{EngineError, EngineOptions, TreeId};
 use btree::redo::{Collected, Collector, PageIds, Wish};
 use btree::{Mtr, Space, Tree};
 use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::Env;
 use pagestore::{InPlaceStore, PageSize, PageStore};
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use wal::{Lsn, Wal};
 
@@ -103,8 +102,8 @@ impl Engine {
         let engine = parts.assemble(Trees::new(meta, FIRST_USER_TREE), Checkpoint { lsn: 0, next_txn: 1 });
         engine.register_catalog().await?;
         engine.pool.flush_all().await.map_err(|error| engine.pool_error(error))?;
-        engine.last_commit_lsn.store(end, Ordering::Release);
-        engine.recovering.store(false, Ordering::Relaxed);
+        engine.commits.last_lsn.store(end, Ordering::Release);
+        engine.life.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(true).await?;
         engine.pool.warm_up(false);
         Ok(engine)
@@ -146,13 +145,13 @@ impl Engine {
         let next_txn = superblock.next_transaction.max(analysis.transaction_max + 1);
         let checkpoint = Checkpoint { lsn: from.0, next_txn };
         let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
-        engine.last_commit_lsn.store(end.0, Ordering::Release);
+        engine.commits.last_lsn.store(end.0, Ordering::Release);
         engine.events.opened_at.store(end.0, Ordering::Release);
         let hold = match options.keep_log_from {
             Some(keep) => Some(engine.hold_log(keep.min(end.0)).ok_or_else(|| log_is_gone(keep))?),
             None => None,
         };
-        *engine.opening_hold.lock() = hold;
+        *engine.life.opening_hold.lock() = hold;
         let pin = engine.pin_checkpoint(from.0);
         // What follows may need pages that catch up in a later round.
         engine.redo_in_background(Rest { from, end, through, taken: PageIds::default(), memory_bytes });
@@ -211,12 +210,12 @@ impl Engine {
             let is_prepared = xid.is_some();
             let mut work = self.adopt(Remains { id: TransactionId(id), undo, spill, xid }, from.0).await?;
             match is_prepared {
-                true => self.recovered.lock().push(work.state()),
+                true => self.life.recovered.lock().push(work.state()),
                 false => undone.push(work),
             }
         }
-        self.history.lock().add_pending_chains(chains.iter().copied());
-        self.recovering.store(false, Ordering::Relaxed);
+        self.versions.history.lock().add_pending_chains(chains.iter().copied());
+        self.life.recovering.store(false, Ordering::Relaxed);
         self.resume_drops(dropped, drops).await?;
         self.drop_committed_spills(committed);
         if !chains.is_empty() {
@@ -229,7 +228,7 @@ impl Engine {
     /// Waits until nothing is done in the background: until what the last life left unfinished is undone, and the pages
     /// of what was dropped are free.
     pub async fn finish_background(&self) {
-        while self.tasks.load(Ordering::Acquire) > 0 {
+        while self.life.tasks.load(Ordering::Acquire) > 0 {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
     }
@@ -237,13 +236,13 @@ impl Engine {
     /// Stops background work, makes everything durable and the next open fast. Transactions that are still
     /// open find the engine closed; what they changed is rolled back, here or at the next open.
     pub async fn close(&self) -> Result<(), EngineError> {
-        self.closed.store(true, Ordering::Release);
+        self.life.closed.store(true, Ordering::Release);
         if let Some(error) = self.failure() {
             return Err(error);
         }
         let start_us = self.env.clock.now_us();
         let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_TASKS_US_MAX;
-        while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
+        while self.life.tasks.load(Ordering::Acquire) > 0 && in_time() {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
         self.pool.set_write_cap(None);
@@ -255,7 +254,7 @@ impl Engine {
         let end = self.wal.end_lsn();
         self.renew_page_logs(|_| end).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
-        if self.saves_hot_pages.load(Ordering::Relaxed) {
+        if self.life.saves_hot_pages.load(Ordering::Relaxed) {
             self.pool.save_hot_list().await;
         }
         self.pool.stop();
@@ -352,38 +351,21 @@ impl Parts {
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
-            intervals: IntervalLocks::default(),
-            deadlocks: DeadlockDetector::default(),
-            snapshots: SnapshotRegistry::default(),
+            locks: Locks::default(),
+            versions: Versions::new(),
             writers: Writers::new(checkpoint.next_txn, log_end),
+            commits: CommitClock::new(log_end),
             spills: Spills::default(),
             runs: Runs::default(),
-            history: Mutex::new(History::default()),
-            ghosts: GhostQueue::default(),
-            last_commit_lsn: AtomicU64::new(0),
-            last_time_us: AtomicU64::new(0),
-            acknowledged_floor: AtomicU64::new(log_end),
             checkpointer: Checkpointer::new(budgets.redo_bytes(), checkpoint.lsn),
             renewal: Renewal::default(),
-            saves_hot_pages: AtomicBool::new(true),
             budgets,
             stats: Counters::default(),
-            data_io: io.data,
-            log_io: io.log,
-            prune_running: AtomicBool::new(false),
-            merge_running: AtomicBool::new(false),
-            merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
-            merge_at_bytes: AtomicU64::new(0),
-            tasks: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-            recovering: AtomicBool::new(true),
-            unfinished: recovery::Unfinished::default(),
+            io,
+            life: Life::new(),
             damage: Damage::default(),
             full_disk: FullDisk::default(),
-            recovered: Mutex::default(),
             events: EventQueue::default(),
-            opening_hold: Mutex::default(),
-            failure: Mutex::new(None),
             env,
             wal,
             pool,

@@ -241,8 +241,8 @@ impl Engine {
         stats.row_table_entries = self.rows.len() as u64;
         stats.active_writers = self.writers.active_count() as u64;
         stats.next_transaction = self.writers.next_id();
-        stats.active_snapshots = self.snapshots.len() as u64;
-        stats.oldest_snapshot_lsn = self.snapshots.horizon(|| self.visible_lsn());
+        stats.active_snapshots = self.versions.snapshots.len() as u64;
+        stats.oldest_snapshot_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
     }
 
     fn fill_log(&self, stats: &mut EngineStats) {
@@ -259,7 +259,7 @@ impl Engine {
         stats.commit_wait = log.commit_wait;
         stats.log_space_wait = log.space_wait;
         stats.log_flush_spacing_us = log.flush_spacing_us;
-        stats.log_io = self.log_io.stats();
+        stats.log_io = self.io.log.stats();
     }
 
     fn fill_pages(&self, stats: &mut EngineStats) {
@@ -284,7 +284,7 @@ impl Engine {
         stats.page_read_wait = pool.read_wait;
         stats.frame_wait = pool.frame_wait;
         stats.page_size_bytes = pool.page_bytes;
-        stats.data_io = self.data_io.stats();
+        stats.data_io = self.io.data.stats();
         stats.pages_behind = self.pool.behind().count();
         let late = self.pool.late().stats();
         stats.late_changes_pending = late.pending;

@@ -60,7 +60,7 @@ impl Engine {
 
     /// `innodb_buffer_pool_dump_at_shutdown`. The list is written while the engine works in any case.
     pub fn set_saves_hot_pages(&self, saves: bool) {
-        self.saves_hot_pages.store(saves, Ordering::Relaxed);
+        self.life.saves_hot_pages.store(saves, Ordering::Relaxed);
     }
 
     /// `innodb_buffer_pool_dump_pct`: how many of the pages in memory the list names.

@@ -8,13 +8,13 @@
 
 use super::analysis::UndoMap;
 use crate::engine::Engine;
-use crate::log_record::{Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES, UndoRecord};
-use crate::record::stub_of;
+use crate::log::log_record::{Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES, UndoRecord};
 use crate::row_table::{Before, Prepared};
 use crate::spill::FoundSpill;
-use crate::transaction::Work;
-use crate::transaction_state::{TransactionId, TransactionState};
-use crate::undo_stack::UndoItem;
+use crate::storage::record::stub_of;
+use crate::transactions::transaction::Work;
+use crate::transactions::transaction_state::{TransactionId, TransactionState};
+use crate::writes::undo_stack::UndoItem;
 use crate::{EngineError, Isolation, TreeId};
 use pagestore::PageId;
 use parking_lot::Mutex;
@@ -108,19 +108,19 @@ impl Engine {
     /// Undoes an adopted transaction while others work.
     pub(crate) fn undo_in_background(self: &Arc<Self>, mut work: Work) {
         let unfinished = UnfinishedTransaction { state: work.state(), trees: work.trees(), stuck: None };
-        self.unfinished.transactions.lock().push(unfinished);
+        self.life.unfinished.transactions.lock().push(unfinished);
         self.spawn("undo", |engine| async move {
             let state = work.state();
             let ended = {
                 let mut rollback = pin!(work.roll_back_patiently());
                 // The next life goes on with it: a shutdown need not wait.
-                poll_fn(|context| match engine.closed.load(Acquire) {
+                poll_fn(|context| match engine.life.closed.load(Acquire) {
                     true => Poll::Ready(Err(EngineError::Closed)),
                     false => rollback.as_mut().poll(context),
                 })
                 .await
             };
-            engine.unfinished.ended(&state, ended.as_ref().err());
+            engine.life.unfinished.ended(&state, ended.as_ref().err());
             ended
         });
     }
@@ -128,7 +128,7 @@ impl Engine {
     /// Waits until no unfinished transaction has changes in the tree, which is to be dropped: its long values must not
     /// be freed twice.
     pub async fn wait_for_unfinished(&self, tree: TreeId) -> Result<(), EngineError> {
-        while self.unfinished.has(tree)? {
+        while self.life.unfinished.has(tree)? {
             self.check_running()?;
             self.env.clock.sleep(WAIT_RETRY_US).await;
         }

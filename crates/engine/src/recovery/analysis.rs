@@ -3,7 +3,8 @@
 //! Invariant: it changes nothing. Its result depends only on the log from the checkpoint on, and records
 //! that end before the checkpoint may be missing for transactions that have ended.
 
-use crate::log_record::{self, KIND_FIRST, LogRecord, Operation, UndoRecord};
+use crate::log::log_record;
+use crate::log::log_record::{KIND_FIRST, LogRecord, Operation, UndoRecord};
 use crate::{EngineError, TreeId};
 use btree::LateLog;
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,7 +17,8 @@ pub(crate) use adopt::{Remains, Unfinished};
 pub(crate) use analysis::Analysis;
 pub(crate) use redo::Rest;
 
-use crate::{EngineError, log_record};
+use crate::EngineError;
+use crate::log::log_record;
 use btree::redo::{CollectError, Collector};
 use env::Env;
 use wal::{LogTail, Lsn, WalError, WalReader};

@@ -9,7 +9,7 @@
 use super::{collect_error, log_error};
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::files::LOG_DIRECTORY;
+use crate::storage::files::LOG_DIRECTORY;
 use btree::redo::{Collected, Collector, PageIds, Wish};
 use pagestore::PageId;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Engine {
 
     async fn redo(&self, rest: &mut Rest) -> Result<(), EngineError> {
         loop {
-            let goes_on = || !self.closed.load(Ordering::Acquire);
+            let goes_on = || !self.life.closed.load(Ordering::Acquire);
             self.pool.catch_up(goes_on).await.map_err(|error| self.pool_error(error))?;
             self.check_running()?;
             if rest.through.is_none() {

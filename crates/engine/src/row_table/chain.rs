@@ -4,7 +4,7 @@
 //! reader walks from the newest and stops at the first writer it sees. Invariant: only the newest entries
 //! can have an active writer, all of them the same one.
 
-use crate::transaction_state::TransactionState;
+use crate::transactions::transaction_state::TransactionState;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -259,7 +259,7 @@ impl VersionChain {
 mod tests {
     use super::*;
     use crate::Isolation;
-    use crate::transaction_state::TransactionId;
+    use crate::transactions::transaction_state::TransactionId;
     use proptest::prelude::*;
 
     /// A chain of committed changes, each with what was before it and whether it deletes the row.

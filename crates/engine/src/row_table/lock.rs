@@ -7,8 +7,8 @@
 use super::queue::{LockQueue, Request};
 use super::{RowEntry, RowName};
 use crate::LockMode;
-use crate::transaction_state::TransactionState;
-use crate::wait::{Outcome, WaitCell};
+use crate::locks::wait::{Outcome, WaitCell};
+use crate::transactions::transaction_state::TransactionState;
 use smallvec::SmallVec;
 use std::sync::Arc;
 

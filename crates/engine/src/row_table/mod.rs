@@ -18,7 +18,7 @@ pub(crate) use chain::{Before, Ended, Thinned, Unseen, Visible};
 pub(crate) use lock::{Attempt, Enqueued, LockAfterUndo};
 pub(crate) use name::RowName;
 
-use crate::transaction_state::TransactionState;
+use crate::transactions::transaction_state::TransactionState;
 use crate::{LockMode, TreeId};
 use chain::VersionChain;
 use foldhash::fast::FixedState;
@@ -371,7 +371,7 @@ impl RowTable {
     }
 
     /// Gives up a wait that nobody has granted; false when the lock was granted meanwhile.
-    pub fn cancel(&self, name: &RowName, cell: &Arc<crate::wait::WaitCell>) {
+    pub fn cancel(&self, name: &RowName, cell: &Arc<crate::locks::wait::WaitCell>) {
         self.change(name, |entry| entry.cancel(cell, name));
     }
 

@@ -9,8 +9,8 @@
 //! `HEAD_START * LOCKS_COUNTED_MAX` later ones, so nobody starves; adding and taking the first cost O(log n).
 
 use crate::LockMode;
-use crate::transaction_state::TransactionState;
-use crate::wait::WaitCell;
+use crate::locks::wait::WaitCell;
+use crate::transactions::transaction_state::TransactionState;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl LockQueue {
 mod tests {
     use super::*;
     use crate::Isolation;
-    use crate::transaction_state::TransactionId;
+    use crate::transactions::transaction_state::TransactionId;
 
     fn request(id: u64) -> Request {
         let transaction = TransactionState::new(TransactionId(id), Isolation::RepeatableRead, 0, 0);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Isolation;
-use crate::transaction_state::TransactionId;
-use crate::wait::Outcome;
+use crate::locks::wait::Outcome;
+use crate::transactions::transaction_state::TransactionId;
 use LockMode::{Exclusive, Shared};
 
 const TREE: TreeId = TreeId(5);

@@ -9,8 +9,8 @@ use super::pacer::Pacer;
 use super::write::RunWriter;
 use super::{Run, Runs, entry};
 use crate::engine::Engine;
-use crate::record::stub_of;
 use crate::row_table::RowName;
+use crate::storage::record::stub_of;
 use crate::{EngineError, EntryBatch};
 use btree::Position;
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ impl Engine {
     /// Joins runs while there are too many, beside the moving of further versions: large runs take their time, and neither
     /// the history nor smaller runs must wait for them.
     pub(crate) fn compact_in_background(self: &Arc<Self>) {
-        while !self.closed.load(Ordering::Acquire)
+        while !self.life.closed.load(Ordering::Acquire)
             && let Some(join) = self.runs.begin_join()
         {
             self.spawn_dedicated("join runs", |engine| async move { engine.compact(join).await });
@@ -52,10 +52,10 @@ impl Engine {
     }
 
     async fn make_one(self: &Arc<Self>, join: &Join) -> Result<(), EngineError> {
-        let (snapshots, _) = self.snapshots.list(|| self.visible_lsn());
+        let (snapshots, _) = self.versions.snapshots.list(|| self.visible_lsn());
         let rows = join.inputs.iter().map(|run| run.entries).sum::<u64>();
         let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
-        let mut rest = Rest { keeps_voids: self.snapshots.has_strict(), ..Rest::default() };
+        let mut rest = Rest { keeps_voids: self.versions.snapshots.has_strict(), ..Rest::default() };
         let mut pacer = Pacer::joining(self, join);
         match self.join(join, &snapshots, &mut writer, &mut rest, &mut pacer).await {
             Ok(true) => {}
@@ -107,8 +107,8 @@ impl Engine {
                 firsts.push(Reverse((next.to_vec(), number)));
             }
             if source.at == 0 {
-                let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
-                if horizon_lsn >= join.last_lsn() || self.closed.load(Ordering::Acquire) {
+                let horizon_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
+                if horizon_lsn >= join.last_lsn() || self.life.closed.load(Ordering::Acquire) {
                     return Ok(false);
                 }
                 pacer.turn().await;

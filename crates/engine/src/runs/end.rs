@@ -7,8 +7,8 @@
 use super::Run;
 use super::entry;
 use crate::engine::Engine;
-use crate::record::stub_of;
 use crate::row_table::RowName;
+use crate::storage::record::stub_of;
 use crate::{EngineError, EntryBatch};
 use btree::{Direction, Position};
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ impl Engine {
         if self.runs.newest_lsn() == 0 {
             return;
         }
-        let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
+        let horizon_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
         if self.runs.first_end_lsn() > horizon_lsn {
             return;
         }
@@ -35,7 +35,7 @@ impl Engine {
             let (mut position, mut next) = (Position::start(), Position::start());
             let mut leaf = EntryBatch::default();
             while !position.is_end() {
-                if self.closed.load(Ordering::Acquire) {
+                if self.life.closed.load(Ordering::Acquire) {
                     return Ok(());
                 }
                 self.keep_log_room().await?;

@@ -9,9 +9,9 @@ use super::pacer::Pacer;
 use super::write::RunWriter;
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::history::Committed;
-use crate::merge::MERGED_ROW_BYTES;
 use crate::row_table::{Before, Ended, RowName};
+use crate::versions::history::Committed;
+use crate::versions::merge::MERGED_ROW_BYTES;
 use std::cmp::Ordering as Order;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Engine {
         history: &mut VecDeque<Committed>,
         pacer: &mut Pacer<'_>,
     ) -> Result<(), EngineError> {
-        let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
+        let horizon_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
         // What everybody sees is about to be pruned.
         let first = history.partition_point(|part| part.lsn <= horizon_lsn);
         let mut bytes: u64 = history.range(first..).map(|part| part.bytes).sum();
@@ -53,7 +53,7 @@ impl Engine {
             bytes -= history[end].bytes;
             end += 1;
         }
-        if end == first || self.closed.load(Ordering::Acquire) {
+        if end == first || self.life.closed.load(Ordering::Acquire) {
             return Ok(());
         }
         let mut parts: Vec<Committed> = history.drain(first..end).collect();
@@ -67,7 +67,7 @@ impl Engine {
                 // Then they stay in memory, while it lasts.
                 let bytes: u64 = history.iter().map(|part| part.bytes).sum();
                 if bytes > (GIVE_UP_FACTOR * self.budgets.version_bytes()).max(GIVE_UP_BYTES_MIN) {
-                    self.snapshots.expire_oldest();
+                    self.versions.snapshots.expire_oldest();
                 }
                 Ok(())
             }

@@ -100,7 +100,7 @@ impl<'e> Pacer<'e> {
         let mut rested_us = 0;
         loop {
             let owed_us = ((self.worked_us as f64 * self.rest_factor()) as u64).saturating_sub(rested_us);
-            if owed_us < REST_US_MIN || self.engine.closed.load(Ordering::Acquire) {
+            if owed_us < REST_US_MIN || self.engine.life.closed.load(Ordering::Acquire) {
                 break;
             }
             let before_us = clock.now_us();

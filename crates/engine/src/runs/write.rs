@@ -7,7 +7,7 @@ use super::pacer::Pacer;
 use super::{Run, entry};
 use crate::engine::Engine;
 use crate::row_table::{Before, Ended, RowName};
-use crate::trees::LiveTree;
+use crate::storage::trees::LiveTree;
 use crate::{AccessMode, EngineError, EntryBatch, Isolation};
 use btree::{Mtr, Tree};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl RunWriter {
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
         if let Some(entry) = entry::decode(key, value) {
             self.filter.add(self.engine.rows.hash(entry.tree, entry.key));
-            self.chains += u64::from(entry.before.and_then(crate::record::stub_of).is_some());
+            self.chains += u64::from(entry.before.and_then(crate::storage::record::stub_of).is_some());
             self.ghosts += u64::from(entry.may_be_ghost);
         }
         self.entries += 1;

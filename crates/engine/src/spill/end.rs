@@ -11,13 +11,13 @@
 
 use super::Spill;
 use super::entry::Undo;
-use crate::checkpoint::CheckpointPin;
+use crate::checkpoints::checkpoint::CheckpointPin;
 use crate::engine::Engine;
-use crate::log_record::{LogRecord, NO_TRANSACTION};
-use crate::record::stub_of;
+use crate::log::log_record::{LogRecord, NO_TRANSACTION};
 use crate::row_table::RowName;
-use crate::transaction_state::{TransactionId, TransactionState};
-use crate::trees::LiveTree;
+use crate::storage::record::stub_of;
+use crate::storage::trees::LiveTree;
+use crate::transactions::transaction_state::{TransactionId, TransactionState};
 use crate::{EngineError, Isolation, TreeId};
 use btree::{Direction, Mtr, Position, Tree};
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ impl Engine {
         if !self.spills.exist() {
             return;
         }
-        let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
+        let horizon_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
         for spill in self.spills.seen_by_all(horizon_lsn) {
             if self.spills.remove(&spill) {
                 self.spawn("drop spill", |engine| async move { engine.take_apart(&spill).await });
@@ -88,7 +88,7 @@ impl Engine {
         if with_chains || spill.with_ghosts.load(Ordering::Acquire) {
             let (mut position, mut next) = (Position::start(), Position::start());
             while !position.is_end() {
-                if self.closed.load(Ordering::Acquire) {
+                if self.life.closed.load(Ordering::Acquire) {
                     // The next start goes on, and does without the ghosts: scans find those.
                     return Ok(());
                 }
@@ -114,7 +114,8 @@ impl Engine {
     async fn take_entry_apart(&self, spill: &Spill, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let entry = self.decode_entry(spill, key, value)?;
         let Undo::Row { operation, before } = entry.undo else { return Ok(()) };
-        if operation == crate::log_record::Operation::Delete && spill.with_ghosts.load(Ordering::Acquire) {
+        if operation == crate::log::log_record::Operation::Delete && spill.with_ghosts.load(Ordering::Acquire)
+        {
             self.remove_ghost_in_time(&RowName { tree: entry.tree, key: entry.key.into() }).await?;
         }
         if let Some(stub) = stub_of(before) {
@@ -134,7 +135,7 @@ impl Engine {
             let mut edit = super::fill::EntryEdit { value: None, only_existing: true, log };
             spill.tree.modify(&self.space, &mut mtr, key, &mut edit)?;
             // Under the commit mutex: a checkpoint lists the pending chains either before or after this.
-            let mut history = self.history.lock();
+            let mut history = self.versions.history.lock();
             let committed = mtr.commit();
             history.add_pending_chains([chain]);
             Ok(committed)

@@ -12,7 +12,7 @@
 //!
 //! The numbers in keys are big-endian, so all entries of a row are neighbours, the oldest change first, a lock last.
 
-use crate::log_record::Operation;
+use crate::log::log_record::Operation;
 use crate::{LockMode, TreeId};
 use pagestore::PageId;
 

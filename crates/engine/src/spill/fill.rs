@@ -9,11 +9,11 @@
 
 use super::{Spill, Standing, entry};
 use crate::engine::Engine;
-use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES};
+use crate::log::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES};
 use crate::row_table::{Before, RowName};
-use crate::transaction::Work;
-use crate::transaction_state::{TransactionId, TransactionState};
-use crate::undo_stack::{NumberedItem, UndoItem, UndoStack};
+use crate::transactions::transaction::Work;
+use crate::transactions::transaction_state::{TransactionId, TransactionState};
+use crate::writes::undo_stack::{NumberedItem, UndoItem, UndoStack};
 use crate::{AccessMode, EngineError, Isolation};
 use btree::{Decision, Edit, Extra, LeafContext};
 use std::collections::HashSet;

@@ -7,7 +7,7 @@
 use super::fill::{ENTRIES_PER_TURN, STEP_CHANGES};
 use super::{Spill, entry};
 use crate::row_table::RowName;
-use crate::transaction::Work;
+use crate::transactions::transaction::Work;
 use crate::{EngineError, LockMode};
 use btree::{Decision, Edit, Extra, LeafContext};
 use std::sync::Arc;

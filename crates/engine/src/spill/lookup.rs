@@ -8,7 +8,7 @@ use super::entry::{self, Undo};
 use super::{PassedSpills, Spill, Spills};
 use crate::engine::Engine;
 use crate::row_table::{Attempt, Before, Unseen, Visible};
-use crate::transaction_state::TransactionState;
+use crate::transactions::transaction_state::TransactionState;
 use crate::{EngineError, LockMode, TreeId};
 use btree::{Direction, Position};
 use buffer::{BufferPool, Stop};
@@ -140,7 +140,7 @@ impl Engine {
 
     /// The same of spills and runs alone.
     fn newest_moved_commit(&self, me: &TransactionState, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
-        if self.snapshots.is_expired(limit) {
+        if self.versions.snapshots.is_expired(limit) {
             // Commits that the limit is about may be forgotten.
             return Ok(u64::MAX);
         }
@@ -303,7 +303,7 @@ impl Spill {
     /// What the row was before the transaction changed it.
     fn oldest_before(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<Option<Before>, Stop> {
         self.find(pool, row, |undo| match undo {
-            Undo::Row { operation: crate::log_record::Operation::Insert, .. } => Some(Before::Absent),
+            Undo::Row { operation: crate::log::log_record::Operation::Insert, .. } => Some(Before::Absent),
             Undo::Row { before, .. } => Some(Before::Record(before.into())),
             Undo::LockOnly | Undo::Locked(_) | Undo::Chain(_) => None,
         })

@@ -30,7 +30,7 @@ pub(crate) use entry::row_prefix;
 pub(crate) use lookup::RowPlace;
 pub(crate) use passed::PassedSpills;
 
-use crate::transaction_state::TransactionState;
+use crate::transactions::transaction_state::TransactionState;
 use crate::{EngineError, TreeId};
 use btree::Tree;
 use parking_lot::RwLock;

@@ -12,11 +12,11 @@ use super::fill::EntryEdit;
 use super::lookup::RowPlace;
 use super::lost::LostEntries;
 use crate::engine::Engine;
-use crate::log_record::{LogRecord, Operation};
-use crate::record::GHOST_RECORD;
+use crate::log::log_record::{LogRecord, Operation};
 use crate::row_table::RowName;
-use crate::transaction::Work;
-use crate::transaction_state::TransactionState;
+use crate::storage::record::GHOST_RECORD;
+use crate::transactions::transaction::Work;
+use crate::transactions::transaction_state::TransactionState;
 use crate::{EngineError, TreeId};
 use btree::{Decision, Direction, Edit, Extra, LeafContext, Position};
 use pagestore::PageId;
@@ -201,7 +201,7 @@ impl Engine {
             Err(error) => return self.give_up_undo(tree, key, error).await,
         }
         if needs_ghost {
-            self.ghosts.offer(&RowName { tree, key: key.into() });
+            self.versions.ghosts.offer(&RowName { tree, key: key.into() });
         }
         Ok(())
     }

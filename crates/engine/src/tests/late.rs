@@ -276,7 +276,7 @@ fn a_dropped_index_leaves_nothing_behind() {
         shift(&mut writer, tree, &mut model, 0..60).await;
         writer.drop_tree(tree).await.unwrap();
         writer.commit().await.unwrap();
-        while engine.tasks.load(std::sync::atomic::Ordering::SeqCst) > 0 {
+        while engine.life.tasks.load(std::sync::atomic::Ordering::SeqCst) > 0 {
             env.clock.sleep(1000).await;
         }
         assert_eq!(engine.stats().late_changes_pending, 0);

@@ -210,7 +210,7 @@ fn a_dropped_tree_has_no_mark() {
     life(world, true, |engine| async move {
         engine.finish_background().await;
         assert_eq!((engine.mark(tree), engine.trees.marks.oldest_lsn()), (0, None));
-        assert!(engine.tasks.load(Ordering::Acquire) == 0);
+        assert!(engine.life.tasks.load(Ordering::Acquire) == 0);
         engine.verify().await.unwrap();
     });
 }

@@ -284,7 +284,7 @@ fn ranges_go_at_the_prepare_below_repeatable_read() {
             set(&mut scanner, "a", "2").await.unwrap();
             let state = scanner.work.state();
             let range = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
-            engine.intervals.protect(&state, CATALOG, range);
+            engine.locks.intervals.protect(&state, CATALOG, range);
             let mut prepared = scanner.prepare(b"x").await.unwrap();
             let mut writer = repeatable(&engine);
             let inserted = writer.insert(CATALOG, b"b", b"1", Uniqueness::Key, NOW).await;

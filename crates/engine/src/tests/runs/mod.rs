@@ -46,7 +46,7 @@ async fn settle(engine: &Arc<Engine>) {
     let report = engine.verify().await.unwrap();
     assert_eq!(report.other_pages, report.long_value_pages, "{report:?}");
     assert_eq!(report.trees, 2, "{report:?}");
-    assert_eq!(engine.history.lock().pending_chains(0).count(), 0);
+    assert_eq!(engine.versions.history.lock().pending_chains(0).count(), 0);
 }
 
 fn key(number: u64) -> Vec<u8> {

@@ -1,0 +1,345 @@
+//! Events of commits: bytes that travel with a commit record, and the queue in which whoever derives a log of them finds
+//! them again in the order of the commits.
+//!
+//! Invariant: events are in the same log group as the record that makes them count, but for pieces of large ones, which
+//! are in groups before it. A commit enters the queue under the commit mutex, so the queue has the order of the log; what
+//! is taken from it is durable. What the queue has lost in a crash is in the log: `Engine::logged_events` reads it there.
+//! Callers: `commit` and `prepared`; crate `source` takes them.
+
+use crate::EngineError;
+use crate::engine::Engine;
+use crate::log::log_record;
+use crate::log::log_record::LogRecord;
+use crate::storage::files::LOG_DIRECTORY;
+use crate::transactions::transaction::{Transaction, Work};
+use env::sync::{Notify, WaitQueue};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wal::{AppendError, LogPin, Lsn, Priority, WalGroup, WalReader};
+
+/// Those who commit wait when so much has been committed and not been taken.
+const QUEUED_BYTES_MAX: u64 = 64 << 20;
+
+/// Gathers what a transaction has to say of its changes.
+pub trait EventSource: Send {
+    /// The transaction goes back to where its savepoint was this number: forget what was noted behind it.
+    fn undone_to(&mut self, savepoint: u64);
+    /// The events, called when the transaction commits; empty if there is nothing to say.
+    fn finish(&mut self) -> Vec<u8>;
+    /// For whoever notes changes.
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// The events of one commit.
+#[derive(Debug, Clone)]
+pub struct CommittedEvents {
+    /// The end of the commit's log group.
+    pub lsn: u64,
+    /// What [`EventSource::finish`] gave.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What [`Engine::next_events`] has waited for.
+#[derive(Debug)]
+pub enum EventNews {
+    /// Durable commits, in order; never empty.
+    Commits(Vec<CommittedEvents>),
+    /// The log runs short, so what is held of it for events should become less; or `call_events` was called.
+    Called,
+    /// `stop_events` was called and everything has been taken.
+    Stopped,
+}
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    queued: Mutex<Queued>,
+    news: Notify,
+    room: WaitQueue,
+    called: AtomicBool,
+    stopping: AtomicBool,
+    /// Where the log ended when it was opened.
+    pub opened_at: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queued {
+    commits: VecDeque<CommittedEvents>,
+    bytes: u64,
+    newest: u64,
+    /// Where the pieces of events begin whose commit is not yet in the queue.
+    open_pieces: BTreeMap<u64, usize>,
+}
+
+impl EventQueue {
+    fn push(&self, lsn: u64, bytes: Arc<[u8]>) {
+        let mut queued = self.queued.lock();
+        queued.bytes += bytes.len() as u64;
+        queued.newest = lsn;
+        queued.commits.push_back(CommittedEvents { lsn, bytes });
+        drop(queued);
+        self.news.notify();
+    }
+
+    /// Wakes whoever takes events.
+    pub fn call(&self) {
+        self.called.store(true, Ordering::Release);
+        self.news.notify();
+    }
+}
+
+/// Events on their way into the log. Dropped without `queue`, they do not count.
+pub(crate) struct LoggedPieces<'a> {
+    queue: &'a EventQueue,
+    bytes: Arc<[u8]>,
+    /// What goes into the group of the commit.
+    last_from: usize,
+    first_piece: Option<u64>,
+}
+
+impl LoggedPieces<'_> {
+    /// Adds the last piece to the group of the record that makes the events count.
+    pub fn push_to(&self, group: &mut WalGroup, txn: u64) {
+        let record = LogRecord::Events { is_last: true, bytes: &self.bytes[self.last_from..] };
+        group.push_with(record.kind(), txn, |bytes| record.encode(bytes));
+    }
+
+    /// The group is in the log and ends at `lsn`; called under the commit mutex.
+    pub fn queue(&self, lsn: u64) {
+        self.queue.push(lsn, self.bytes.clone());
+    }
+}
+
+impl Drop for LoggedPieces<'_> {
+    fn drop(&mut self) {
+        let Some(first) = self.first_piece else { return };
+        let mut queued = self.queue.queued.lock();
+        if let Some(count) = queued.open_pieces.get_mut(&first) {
+            *count -= 1;
+            if *count == 0 {
+                queued.open_pieces.remove(&first);
+            }
+        }
+    }
+}
+
+impl Transaction {
+    /// Has the transaction's changes noted from now on.
+    pub fn set_events(&mut self, source: Box<dyn EventSource>) {
+        self.work.events = Some(source);
+    }
+
+    /// What `set_events` was given.
+    pub fn events(&mut self) -> Option<&mut dyn EventSource> {
+        match &mut self.work.events {
+            Some(source) => Some(source.as_mut()),
+            None => None,
+        }
+    }
+}
+
+impl crate::PreparedTransaction {
+    /// What is said of its end, as [`Transaction::set_events`].
+    pub fn set_events(&mut self, source: Box<dyn EventSource>) {
+        self.work.events = Some(source);
+    }
+}
+
+impl Work {
+    /// The events of the transaction, if it has any to log.
+    pub fn finish_events(&mut self) -> Option<Vec<u8>> {
+        self.events.as_mut().map(|source| source.finish()).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Events of a transaction that has changed nothing: they are a log group of their own.
+    pub async fn append_events_alone(&mut self, bytes: Vec<u8>) -> Result<u64, EngineError> {
+        let engine = self.engine.clone();
+        let txn = self.state().id.0;
+        let pieces = engine.log_pieces(txn, bytes).await?;
+        let mut group = WalGroup::new();
+        pieces.push_to(&mut group, txn);
+        loop {
+            let appended = {
+                let _commits_wait = engine.versions.history.lock();
+                engine.wal.append_reserve(&group).inspect(|range| pieces.queue(range.end.0))
+            };
+            match appended {
+                Ok(range) => return Ok(range.end.0),
+                Err(AppendError::Full) => engine.wait_for_log_space(group.encoded_len()).await?,
+                Err(error) => return Err(engine.log_error(error)),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Logs all of the events but what fits beside the commit's record. Waits while too much is in the queue.
+    pub(crate) async fn log_pieces(&self, txn: u64, bytes: Vec<u8>) -> Result<LoggedPieces<'_>, EngineError> {
+        let queue = &self.events;
+        loop {
+            let waiter = queue.room.register();
+            if queue.queued.lock().bytes < QUEUED_BYTES_MAX || self.failure().is_some() {
+                break;
+            }
+            waiter.await;
+        }
+        // The commit's record may take half a group.
+        let piece_bytes = self.wal.group_bytes_max() / 4;
+        let mut pieces = LoggedPieces { queue, bytes: bytes.into(), last_from: 0, first_piece: None };
+        while pieces.bytes.len() - pieces.last_from > piece_bytes {
+            if pieces.first_piece.is_none() {
+                let start = self.wal.end_lsn().0;
+                *queue.queued.lock().open_pieces.entry(start).or_default() += 1;
+                pieces.first_piece = Some(start);
+            }
+            let piece = &pieces.bytes[pieces.last_from..][..piece_bytes];
+            let record = LogRecord::Events { is_last: false, bytes: piece };
+            let mut group = WalGroup::new();
+            group.push_with(record.kind(), txn, |bytes| record.encode(bytes));
+            match self.wal.append_reserve(&group) {
+                Ok(_) => pieces.last_from += piece_bytes,
+                Err(AppendError::Full) => {
+                    let space = self.wal.wait_for_space(group.encoded_len(), Priority::Normal);
+                    space.await.map_err(|error| self.log_error(error))?;
+                }
+                Err(error) => return Err(self.log_error(error)),
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// The most bytes of events that one transaction can have: the log has to hold them until they are taken.
+    pub fn events_bytes_max(&self) -> u64 {
+        self.wal.capacity_bytes() / 4
+    }
+
+    /// Waits until there are durable commits with events that nobody has taken, and takes them. Called by one task.
+    pub async fn next_events(&self) -> Result<EventNews, EngineError> {
+        loop {
+            if self.events.called.swap(false, Ordering::AcqRel) {
+                return Ok(EventNews::Called);
+            }
+            let first = self.events.queued.lock().commits.front().map(|commit| commit.lsn);
+            let Some(first) = first else {
+                if self.events.stopping.load(Ordering::Acquire) {
+                    return Ok(EventNews::Stopped);
+                }
+                self.events.news.notified().await;
+                continue;
+            };
+            let waited = self.wal.wait_until_durable(Lsn(first)).await;
+            waited.map_err(|error| self.log_failed(&error))?;
+            return Ok(EventNews::Commits(self.take_durable_events()));
+        }
+    }
+
+    fn take_durable_events(&self) -> Vec<CommittedEvents> {
+        let durable = self.wal.durable_lsn().0;
+        let mut queued = self.events.queued.lock();
+        let count = queued.commits.partition_point(|commit| commit.lsn <= durable);
+        let taken: Vec<CommittedEvents> = queued.commits.drain(..count).collect();
+        queued.bytes -= taken.iter().map(|commit| commit.bytes.len() as u64).sum::<u64>();
+        drop(queued);
+        self.events.room.wake_all();
+        taken
+    }
+
+    /// The LSN of the newest commit with events of this life, durable or not; 0 without any.
+    pub fn newest_events(&self) -> u64 {
+        self.events.queued.lock().newest
+    }
+
+    /// Lets `next_events` return.
+    pub fn call_events(&self) {
+        self.events.call();
+    }
+
+    /// Up to where the log holds nothing that has not been taken: what is behind it has to be kept. `taken` is the LSN of the
+    /// last commit that was taken.
+    pub fn events_taken_to(&self, taken: u64) -> u64 {
+        let durable = self.wal.durable_lsn().0;
+        // A commit that is durable is in the queue by then.
+        let _commits_wait = self.versions.history.lock();
+        let queued = self.events.queued.lock();
+        let all = if queued.commits.is_empty() { durable.max(taken) } else { taken };
+        queued.open_pieces.keys().next().map_or(all, |first| all.min(*first))
+    }
+
+    /// Whoever takes events cannot go on: the engine stops, because commits would be missing in what is derived.
+    pub fn events_failed(&self, what: &str) {
+        if !self.life.closed.load(Ordering::Acquire) {
+            self.fail(EngineError::Io { what: format!("binary log: {what}") });
+        }
+        self.events.room.wake_all();
+    }
+
+    /// Lets `next_events` end once the queue is empty.
+    pub fn stop_events(&self) {
+        self.events.stopping.store(true, Ordering::Release);
+        self.events.news.notify();
+    }
+
+    /// Keeps the log from an LSN on; `None` if a part of it may be gone. From then on what `keep_log_from` has kept counts no
+    /// more.
+    pub fn hold_log(&self, from: u64) -> Option<LogPin> {
+        let pin = self.wal.pin(Lsn(from));
+        drop(self.life.opening_hold.lock().take());
+        pin
+    }
+
+    /// What is held of the log begins at `lsn` now.
+    pub fn release_log(hold: &mut LogPin, lsn: u64) {
+        hold.move_to(Lsn(lsn));
+    }
+
+    /// What an earlier life has committed behind `after`, from the log. Complete if the engine was opened with
+    /// `keep_log_from` at or before it.
+    pub async fn logged_events(&self, after: u64) -> Result<LoggedEvents, EngineError> {
+        let end = Lsn(self.events.opened_at.load(Ordering::Acquire));
+        let from = Lsn(after.min(end.0));
+        let reader = WalReader::open(&self.env, LOG_DIRECTORY, from, end).await;
+        let reader = reader.map_err(|error| crate::recovery::log_error(&error))?.until(end);
+        let is_over = end == Lsn::ZERO;
+        Ok(LoggedEvents { reader, pieces: HashMap::new(), after, is_over })
+    }
+}
+
+/// See [`Engine::logged_events`].
+pub struct LoggedEvents {
+    reader: WalReader,
+    /// Of transactions whose last piece has not come yet.
+    pieces: HashMap<u64, Vec<u8>>,
+    after: u64,
+    is_over: bool,
+}
+
+impl LoggedEvents {
+    /// The next commit with events.
+    pub async fn next(&mut self) -> Result<Option<CommittedEvents>, EngineError> {
+        while !self.is_over {
+            let group = self.reader.next_group().await;
+            let Some(group) = group.map_err(|error| crate::recovery::log_error(&error))? else { break };
+            let lsn = group.end.0;
+            for (_, record) in group.records().filter(|(_, record)| log_record::is_events(record.kind)) {
+                let Ok(LogRecord::Events { is_last, bytes }) =
+                    log_record::decode(record.kind, record.payload)
+                else {
+                    return Err(EngineError::Corrupt { what: format!("events in the log before LSN {lsn}") });
+                };
+                let piece = self.pieces.entry(record.txn).or_default();
+                piece.extend_from_slice(bytes);
+                if is_last {
+                    let bytes = self.pieces.remove(&record.txn).unwrap_or_default().into();
+                    if lsn > self.after {
+                        return Ok(Some(CommittedEvents { lsn, bytes }));
+                    }
+                }
+            }
+        }
+        self.is_over = true;
+        Ok(None)
+    }
+}

@@ -1,0 +1,5 @@
+//! The log as the engine uses it: its records, what travels with commits, and pieces for whoever keeps it elsewhere.
+
+pub(crate) mod events;
+pub(crate) mod log_record;
+pub(crate) mod log_tap;

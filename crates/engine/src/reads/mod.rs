@@ -1,0 +1,8 @@
+//! Reading: one record, ranges, whole trees, estimates for the planner, and leaves asked for ahead.
+
+pub(crate) mod ahead;
+pub(crate) mod estimate;
+pub(crate) mod read;
+pub(crate) mod scan;
+pub(crate) mod scan_access;
+pub(crate) mod whole_tree;

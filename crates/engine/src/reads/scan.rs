@@ -1,0 +1,369 @@
+//! Range scans: leaf by leaf, through a snapshot or locking.
+//!
+//! Invariant: records of one leaf are judged under its latch, where versions and locks cannot change under
+//! the scan. From RepeatableRead on a locking scan protects exactly the keys it has passed, before it lets
+//! go of the latch. Between leaves nothing is held: the scan goes on by key.
+
+use crate::engine::Engine;
+use crate::locks::intervals::Range;
+use crate::locks::lock_wait::Waited;
+use crate::reads::read::damaged;
+use crate::reads::scan_access::{Access, Judged, Locks};
+use crate::transactions::transaction::Transaction;
+use crate::{Direction, EngineError, EntryBatch, Isolation, KeyRange, ReadMode, TreeId, WaitPolicy};
+use btree::overflow::Stub;
+use btree::{LeafView, Position};
+use buffer::Stop;
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A position in a range scan.
+pub struct Cursor {
+    tree: TreeId,
+    range: KeyRange,
+    direction: Direction,
+    mode: ReadMode,
+    done: bool,
+    place: Place,
+    /// No leaf has been asked for yet.
+    starts: bool,
+    tests_before_waiting: bool,
+    leaves_gaps_open: bool,
+    /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
+    key: Vec<u8>,
+}
+
+/// How far a scan has come, twice: for the tree and for the interval that it protects.
+struct Place {
+    position: Position,
+    /// Memory for the next position.
+    spare: Position,
+    /// Where the next step begins: the range's own end, or the last key or leaf that was passed.
+    begin: Bound<Vec<u8>>,
+}
+
+impl Transaction {
+    /// A cursor over the range. It borrows nothing: pass the transaction to each `next_batch`.
+    pub fn scan(&mut self, tree: TreeId, range: KeyRange, direction: Direction, mode: ReadMode) -> Cursor {
+        let (low, high) = bounds(&range);
+        let begin = match direction {
+            Direction::Forward => low,
+            Direction::Backward => high,
+        };
+        let mut position = match &begin {
+            Bound::Unbounded => Position::start(),
+            Bound::Included(key) => Position::at(key),
+            Bound::Excluded(key) => Position::after(key),
+        };
+        let far_end = match direction {
+            Direction::Forward => &range.upper,
+            Direction::Backward => &range.lower,
+        };
+        // The leaves up to there can be read side by side, and none behind it.
+        far_end.iter().for_each(|key| position.expect_end(key));
+        let place = Place { position, spare: Position::start(), begin };
+        let done = is_empty(&range);
+        Cursor {
+            tree,
+            range,
+            direction,
+            mode,
+            done,
+            place,
+            starts: true,
+            tests_before_waiting: false,
+            leaves_gaps_open: false,
+            key: Vec::new(),
+        }
+    }
+}
+
+/// A batch with so many bytes is given out, however few entries it has: long values must not gather.
+const BATCH_BYTES: usize = 1 << 20;
+
+impl Cursor {
+    /// Below RepeatableRead: instead of waiting for a record that another transaction has locked, the cursor
+    /// returns its last committed version as the last entry of a batch, marked (`EntryBatch::is_unlocked`). If
+    /// the statement wants that record it must read it again with a lock, which waits.
+    pub fn test_before_waiting(&mut self) {
+        self.tests_before_waiting = true;
+    }
+
+    /// Locks the records only, at every level: for a caller whose other locks keep new records out of the range, or
+    /// to whom they do not matter.
+    pub fn leave_gaps_open(&mut self) {
+        self.leaves_gaps_open = true;
+    }
+
+    /// Appends up to `limit` further records to `out`, fewer when they are long; false when the range is exhausted. A locking
+    /// cursor locks no more than the records it returns, so ask for as few as are needed.
+    pub async fn next_batch(
+        &mut self,
+        transaction: &mut Transaction,
+        limit: usize,
+        out: &mut EntryBatch,
+    ) -> Result<bool, EngineError> {
+        let start = out.len();
+        let engine = transaction.work.engine.clone();
+        match self.mode {
+            ReadMode::Snapshot => transaction.prepare_snapshot().await?,
+            ReadMode::Locking(..) => transaction.work.spill_if_large().await?,
+        }
+        transaction.work.moves_seen = engine.rows.moves();
+        let access = self.access(transaction)?;
+        if std::mem::take(&mut self.starts) {
+            self.place.position.expect_entries(limit);
+        }
+        debug_assert!(!out.ends_unlocked(), "what was not locked is dealt with before the scan goes on");
+        let is_enough = |out: &EntryBatch| {
+            let count = out.len() - start;
+            count >= limit || count > 0 && out.bytes_len() >= BATCH_BYTES
+        };
+        while !self.done && !is_enough(out) && !out.ends_unlocked() {
+            let paused = self.step(&engine, &access, start + limit, out).await;
+            if self.mode == ReadMode::Snapshot {
+                transaction.check_snapshot()?;
+            }
+            match paused? {
+                Pause::Full | Pause::LeafEnd | Pause::Stopped { .. } => {}
+                Pause::RangeEnd => self.done = true,
+                Pause::Chain(stub) => {
+                    let value = engine.read_chain(stub).await.map_err(|error| error.of(self.tree));
+                    if self.mode == ReadMode::Snapshot {
+                        transaction.check_snapshot()?;
+                    }
+                    let value = value?;
+                    out.push(&self.key, &value);
+                }
+                // What was found so far is complete; the next call waits.
+                Pause::Locked { .. } if out.len() > start => break,
+                Pause::Locked { key, .. } => {
+                    self.wait(transaction, &key).await?;
+                    transaction.work.moves_seen = engine.rows.moves();
+                }
+                Pause::Changed => return Err(EngineError::RecordChanged),
+                Pause::Damaged => return Err(damaged(self.tree)),
+            }
+        }
+        access.note_seen(transaction);
+        engine.stats.rows_read.fetch_add((out.len() - start) as u64, Relaxed);
+        Ok(!self.done)
+    }
+
+    fn access(&self, transaction: &mut Transaction) -> Result<Access, EngineError> {
+        match self.mode {
+            ReadMode::Snapshot => Ok(Access::View(transaction.view())),
+            ReadMode::Locking(mode, wait) => {
+                transaction.work.engine.check_running()?;
+                let state = transaction.work.state();
+                let skips = wait == WaitPolicy::SkipLocked;
+                let strict = transaction.isolation() >= Isolation::RepeatableRead;
+                let (protects, tests) =
+                    (strict && !skips && !self.leaves_gaps_open, self.tests_before_waiting && !strict);
+                let seen_lsn = AtomicU64::new(0);
+                let newest_allowed = transaction.work.newest_allowed;
+                Ok(Access::Locks(Locks { state, mode, skips, newest_allowed, protects, tests, seen_lsn }))
+            }
+        }
+    }
+
+    async fn wait(&self, transaction: &mut Transaction, key: &[u8]) -> Result<(), EngineError> {
+        let ReadMode::Locking(mode, wait) = self.mode else { unreachable!("a snapshot never waits") };
+        match transaction.work.wait_for_row(self.tree, key, mode, wait).await? {
+            Waited::Granted => Ok(()),
+            Waited::Skip => unreachable!("a scan that skips locked rows does not stop at them"),
+        }
+    }
+
+    /// Reads on in one leaf and moves to where it stopped.
+    async fn step(
+        &mut self,
+        engine: &Engine,
+        access: &Access,
+        target: usize,
+        out: &mut EntryBatch,
+    ) -> Result<Pause, EngineError> {
+        let handle = match access {
+            Access::View(view) => match engine.tree_in_view(self.tree, view)? {
+                Some(tree) => tree,
+                None => return Ok(Pause::RangeEnd),
+            },
+            Access::Locks(_) => engine.tree(self.tree)?,
+        };
+        let direction = match self.direction {
+            Direction::Forward => btree::Direction::Forward,
+            Direction::Backward => btree::Direction::Backward,
+        };
+        let Cursor { tree, range, place, key, .. } = self;
+        let Place { position, spare, begin } = place;
+        let stepped = engine.pool.run(|| {
+            handle.scan(&engine.pool, position, direction, spare, |leaf| {
+                let visited = visit(engine, access, *tree, range, direction, leaf, target, key, out);
+                let pause = match visited.break_value() {
+                    Some(Ok(pause)) => pause,
+                    Some(Err(stop)) => return Err(stop),
+                    None => leaf_end(range, direction, leaf.fence()),
+                };
+                if let Access::Locks(locks) = access
+                    && locks.protects
+                    && let Some((passed, next)) = passed(range, begin, &pause, key, leaf.fence(), direction)
+                {
+                    engine.locks.intervals.protect(&locks.state, *tree, passed);
+                    *begin = next;
+                }
+                Ok(pause)
+            })?
+        });
+        let pause = stepped.await.map_err(|error| engine.tree_error(&handle, error))?;
+        match &pause {
+            Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
+            Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),
+            Pause::Stopped { key, .. } => self.place.position.move_to(key),
+            Pause::Locked { moved: true, .. } => self.place.position.move_after(&self.key),
+            Pause::Locked { .. } | Pause::RangeEnd | Pause::Changed | Pause::Damaged => {}
+        }
+        Ok(pause)
+    }
+}
+
+/// Judges the records of a leaf under its latch, until something makes the scan stop inside it.
+#[expect(clippy::too_many_arguments, reason = "all of the cursor's parts, which are borrowed apart")]
+fn visit(
+    engine: &Engine,
+    access: &Access,
+    tree: TreeId,
+    range: &KeyRange,
+    direction: btree::Direction,
+    leaf: &LeafView<'_>,
+    target: usize,
+    stopped_at: &mut Vec<u8>,
+    out: &mut EntryBatch,
+) -> ControlFlow<Result<Pause, Stop>> {
+    let locks = matches!(access, Access::Locks(_));
+    // Past a record of this leaf; with locks, `stopped_at` says which.
+    let mut moved = false;
+    leaf.for_each(|key, record| {
+        if is_beyond(range, direction, key) {
+            return ControlFlow::Break(Ok(Pause::RangeEnd));
+        }
+        let judged = match access.judge(engine, tree, key, record, leaf.page_lsn(), out) {
+            Ok(judged) => judged,
+            // What was dealt with must not be dealt with again.
+            Err(_) if moved => return ControlFlow::Break(Ok(Pause::Stopped { key: key.to_vec() })),
+            Err(stop) => return ControlFlow::Break(Err(stop)),
+        };
+        let pause = match judged {
+            Judged::Locked => return ControlFlow::Break(Ok(Pause::Locked { key: key.to_vec(), moved })),
+            Judged::Done if out.len() < target => {
+                moved = true;
+                if locks {
+                    stopped_at.clear();
+                    stopped_at.extend_from_slice(key);
+                }
+                return ControlFlow::Continue(());
+            }
+            Judged::Done | Judged::Unlocked => Pause::Full,
+            Judged::Chain(stub) => Pause::Chain(stub),
+            Judged::Changed => Pause::Changed,
+            Judged::Damaged => Pause::Damaged,
+        };
+        stopped_at.clear();
+        stopped_at.extend_from_slice(key);
+        ControlFlow::Break(Ok(pause))
+    })
+}
+
+/// All records of a leaf are dealt with: does the range go on behind it?
+fn leaf_end(range: &KeyRange, direction: btree::Direction, fence: Option<&[u8]>) -> Pause {
+    let Some(fence) = fence else { return Pause::RangeEnd };
+    let beyond = match direction {
+        btree::Direction::Forward => is_beyond(range, direction, fence),
+        // The fence itself belongs to this leaf.
+        btree::Direction::Backward => range.lower.as_deref().is_some_and(|lower| fence <= lower),
+    };
+    if beyond { Pause::RangeEnd } else { Pause::LeafEnd }
+}
+
+/// The keys that a step has passed, and where the next one begins.
+fn passed(
+    range: &KeyRange,
+    begin: &Bound<Vec<u8>>,
+    pause: &Pause,
+    stopped_at: &[u8],
+    fence: Option<&[u8]>,
+    direction: btree::Direction,
+) -> Option<(Range, Bound<Vec<u8>>)> {
+    let forward = direction == btree::Direction::Forward;
+    let fence = fence.unwrap_or_default().to_vec();
+    let (end, next) = match pause {
+        Pause::Locked { moved: false, .. } | Pause::Changed | Pause::Damaged => return None,
+        // Not yet the gap before the locked record: others may insert there until its lock is granted.
+        Pause::Full | Pause::Chain(_) | Pause::Locked { .. } | Pause::Stopped { .. } => {
+            (Bound::Included(stopped_at.to_vec()), Bound::Excluded(stopped_at.to_vec()))
+        }
+        Pause::LeafEnd if forward => (Bound::Excluded(fence.clone()), Bound::Included(fence)),
+        Pause::LeafEnd => (Bound::Included(fence.clone()), Bound::Excluded(fence)),
+        Pause::RangeEnd => {
+            let (low, high) = bounds(range);
+            let end = if forward { high } else { low };
+            (end.clone(), end)
+        }
+    };
+    let passed = if forward { (begin.clone(), end) } else { (end, begin.clone()) };
+    Some((passed, next))
+}
+
+/// Why a step ended.
+enum Pause {
+    /// The batch is full.
+    Full,
+    LeafEnd,
+    RangeEnd,
+    /// The value of the record at the cursor's key has to be fetched.
+    Chain(Stub),
+    /// Another transaction has the record at `key`; `moved` past the cursor's key before that.
+    Locked {
+        key: Vec<u8>,
+        moved: bool,
+    },
+    /// A record that must not be locked any more.
+    Changed,
+    /// Whether the record at `key` is for this scan cannot be told until another page is in memory.
+    Stopped {
+        key: Vec<u8>,
+    },
+    Damaged,
+}
+
+fn bounds(range: &KeyRange) -> Range {
+    let bound = |key: &Option<Vec<u8>>, excluded| match key {
+        None => Bound::Unbounded,
+        Some(key) if excluded => Bound::Excluded(key.clone()),
+        Some(key) => Bound::Included(key.clone()),
+    };
+    (bound(&range.lower, range.lower_excluded), bound(&range.upper, range.upper_excluded))
+}
+
+fn is_empty(range: &KeyRange) -> bool {
+    match (&range.lower, &range.upper) {
+        (Some(lower), Some(upper)) => {
+            lower > upper || (lower == upper && (range.lower_excluded || range.upper_excluded))
+        }
+        _ => false,
+    }
+}
+
+/// True when a scan in this direction has left the range at `key`.
+fn is_beyond(range: &KeyRange, direction: btree::Direction, key: &[u8]) -> bool {
+    match direction {
+        btree::Direction::Forward => range
+            .upper
+            .as_deref()
+            .is_some_and(|upper| if range.upper_excluded { key >= upper } else { key > upper }),
+        btree::Direction::Backward => range
+            .lower
+            .as_deref()
+            .is_some_and(|lower| if range.lower_excluded { key <= lower } else { key < lower }),
+    }
+}

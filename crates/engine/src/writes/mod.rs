@@ -1,0 +1,7 @@
+//! Changing records: insert, update, delete, loads of new trees, the undo stack and rollback.
+
+pub(crate) mod load;
+pub(crate) mod rollback;
+pub(crate) mod undo_stack;
+pub(crate) mod unique;
+pub(crate) mod write;
