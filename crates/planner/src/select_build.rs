@@ -64,7 +64,7 @@ impl Planner<'_> {
     pub fn build_block(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
         let mark = self.context.trace.map(|trace| trace.begin_block(&select.block));
         self.merge_sources(&mut select);
-        self.unnest(&mut select.block, &mut select.tree, &mut select.bound.conditions);
+        self.unnest_block(&mut select);
         self.push_conditions(&mut select);
         self.drop_unread_joins(&mut select);
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);

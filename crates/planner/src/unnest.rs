@@ -1,5 +1,5 @@
-//! Subqueries in WHERE that are joins: `x IN (SELECT ..)`, `EXISTS (SELECT ..)` and their negations become semijoins and
-//! antijoins, whose tables are joined like those of the block.
+//! Subqueries in WHERE and ON that are joins: `x IN (SELECT ..)`, `EXISTS (SELECT ..)` and their negations become
+//! semijoins and antijoins, whose tables are joined like those of the block.
 //!
 //! Invariant: the same rows come out, as often as before, NULLs included: NOT IN is true for a row only if no comparison is
 //! true or unknown. A subquery with groups, a limit or windows stays what it is. Called for each block before it is built.
@@ -17,8 +17,17 @@ use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
 use plan::{ApplyKind, Quantifier};
 
 impl Planner<'_> {
+    /// The same for all that a block demands of its tables.
+    pub fn unnest_block(&mut self, select: &mut BoundBlock) {
+        if let Some(tree) = &mut select.tree {
+            self.unnest(&mut select.block, tree, &mut select.bound.conditions);
+        }
+    }
+
     /// Takes the conditions out that become joins of the tree.
-    pub fn unnest(&mut self, block: &mut Block, tree: &mut Option<JoinTree>, conditions: &mut Vec<Expr>) {
+    pub fn unnest(&mut self, block: &mut Block, tree: &mut JoinTree, conditions: &mut Vec<Expr>) {
+        self.unnest_outer_joins(block, tree);
+        raise_subqueries(tree, conditions);
         let mut number = 0;
         while number < conditions.len() {
             if self.unnest_one(block, tree, conditions, number) {
@@ -27,15 +36,30 @@ impl Planner<'_> {
                 number += 1;
             }
         }
-        if let Some(tree) = tree {
-            absent_sides(block, tree, conditions);
+        absent_sides(block, tree, conditions);
+    }
+
+    /// What ON of an outer join demands is demanded of the rows of its inner side.
+    fn unnest_outer_joins(&mut self, block: &mut Block, tree: &mut JoinTree) {
+        match tree {
+            JoinTree::Inner { left, right, .. } => {
+                self.unnest_outer_joins(block, left);
+                self.unnest_outer_joins(block, right);
+            }
+            JoinTree::Left { left, right, on } => {
+                self.unnest_outer_joins(block, left);
+                self.unnest(block, right, on);
+            }
+            // Its right side is a query that was looked at by itself, or the inner side of an outer join.
+            JoinTree::Semi { left, .. } => self.unnest_outer_joins(block, left),
+            JoinTree::Source(_) => {}
         }
     }
 
     fn unnest_one(
         &mut self,
         block: &mut Block,
-        tree: &mut Option<JoinTree>,
+        tree: &mut JoinTree,
         conditions: &[Expr],
         place: usize,
     ) -> bool {
@@ -43,7 +67,7 @@ impl Planner<'_> {
             ExprKind::Not(operand) => (&**operand, true),
             _ => (&conditions[place], false),
         };
-        let (Some(number), true) = (subquery_number(condition), tree.is_some()) else { return false };
+        let Some(number) = subquery_number(condition) else { return false };
         let is_it = |part: &Expr| subquery_number(part) == Some(number);
         let is_used_again =
             conditions.iter().enumerate().any(|(at, other)| at != place && any(other, &is_it));
@@ -67,7 +91,7 @@ impl Planner<'_> {
         let mut inner = select.clone();
         let outside: Vec<(usize, Expr)> = pending.left.iter().chain(&pending.correlation).cloned().collect();
         self.merge_sources(&mut inner);
-        self.unnest(&mut inner.block, &mut inner.tree, &mut inner.bound.conditions);
+        self.unnest_block(&mut inner);
         // What has been merged into it may have brought queries that run once before it.
         if block.sources.len() + inner.block.sources.len() > SOURCES_MAX || hides_slots(&inner, &slots) {
             // It stays a subquery; what has been merged in it stays merged.
@@ -76,9 +100,9 @@ impl Planner<'_> {
         }
         block.subqueries[number].placed = true;
         let on = join_block(block, &mut inner, comparison, &outside);
-        let (left, right) =
-            (tree.take().expect("asked above"), inner.tree.expect("a plain block has tables"));
-        *tree = Some(JoinTree::Semi { left: Box::new(left), right: Box::new(right), on, anti });
+        let left = std::mem::replace(tree, JoinTree::Source(0));
+        let right = inner.tree.expect("a plain block has tables");
+        *tree = JoinTree::Semi { left: Box::new(left), right: Box::new(right), on, anti };
         recount_needs(block);
         true
     }
@@ -216,6 +240,20 @@ fn hides_slots(select: &BoundBlock, slots: &[usize]) -> bool {
 fn reads_slots(query: &Logical, slots: &[usize]) -> bool {
     let is_read = |part: &Expr| matches!(part.kind, ExprKind::Slot(slot) if slots.contains(&slot));
     query.any_expr(&|expr| any(expr, &is_read))
+}
+
+/// Conditions of ON with subqueries are conditions of WHERE where no outer join is around them.
+fn raise_subqueries(tree: &mut JoinTree, conditions: &mut Vec<Expr>) {
+    match tree {
+        JoinTree::Inner { left, right, on, .. } => {
+            raise_subqueries(left, conditions);
+            raise_subqueries(right, conditions);
+            conditions.extend(on.extract_if(.., |condition| has_subquery(condition)));
+        }
+        // A row of the left side that is not wanted has no use for its matches.
+        JoinTree::Left { left, .. } | JoinTree::Semi { left, .. } => raise_subqueries(left, conditions),
+        JoinTree::Source(_) => {}
+    }
 }
 
 /// `.. LEFT JOIN t ON .. WHERE t.key IS NULL` asks for the rows without a match.

@@ -332,11 +332,11 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
-        let (mut tree, mut conditions) = (Some(joined.tree), conditions);
+        let (mut tree, mut conditions) = (joined.tree, conditions);
         self.unnest(&mut block, &mut tree, &mut conditions);
         self.build_inner(&mut block)?;
         let applies = place_subqueries(&mut block, values);
-        let rows = self.changed_rows(&mut block, tree, conditions, keys, limit);
+        let rows = self.changed_rows(&mut block, Some(tree), conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
         self.initialised(apply_all(rows?, applies), initialisers)

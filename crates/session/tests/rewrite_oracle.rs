@@ -102,6 +102,7 @@ impl Random {
             match self.below(12) {
                 0..=3 => on = format!("{on} AND {}", self.condition(&aliases, 0, &[])),
                 4 | 5 => on = format!("({on} OR {})", self.condition(&aliases, 0, &[])),
+                6 if depth > 0 => on = format!("{on} AND {}", self.subquery(&aliases, 1, &[])),
                 _ => {}
             }
             text = format!("{text} {kind} {member} ON {on}");
