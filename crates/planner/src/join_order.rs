@@ -1,25 +1,23 @@
 //! Joins: which table is read next, and how it is connected to those before it.
 //!
 //! What comes first and next is decided by `join_cost`.
-use crate::access::Choice;
-use crate::block::{Block, Position, SourceKind};
+use crate::block::Block;
 use crate::condition::constant_truth;
 use crate::equal_columns::EqualColumns;
 use crate::from::JoinTree;
 use crate::hints::DemandedOrder;
 use crate::join_list::{Item, JoinList, Test};
+use crate::join_parts::{is_late, is_ready};
 use crate::join_search::SEARCH_MAX;
+use crate::join_source::Way;
 use crate::or_parts::add_parts;
 use crate::planner::Planner;
 use crate::select_subquery::apply_all;
 use crate::trace::{Mark, Trace};
-use crate::walk::{any, positions};
+use crate::walk::positions;
 use datum::SqlError;
-use expression::{ComparisonOperator, Expr, ExprKind};
-use plan::{
-    CommonTable, Estimate, HashJoin, JoinKind, JsonTable, Lateral, NestedLoop, Node, NodeKind, RoundScan,
-    VirtualAccess,
-};
+use expression::Expr;
+use plan::{JoinKind, Node, NodeKind};
 
 /// An order that saves a sort when the first table delivers it.
 #[derive(Clone, Debug)]
@@ -32,23 +30,6 @@ pub struct WantedOrder {
     /// Only about so many rows are taken.
     pub limit: Option<f64>,
 }
-
-/// How one more table is connected; `hash` also where its path could look rows up.
-struct Way {
-    choice: Choice,
-    hash: bool,
-    /// The outer rows come in an order that is wanted.
-    ordered: bool,
-    /// The rows so far are what the hash table keeps.
-    keeps_outer: bool,
-    /// Without an equality the inner rows are kept, and all of them compared with each outer row.
-    keeps_all: bool,
-    /// Nothing is gained by a hash table, since there is one row at most.
-    once: bool,
-}
-
-/// Outer rows that may be needed for one of the result.
-const ROWS_FOR_ONE: f64 = 10.0;
 
 /// A list while its items are placed.
 pub struct Build {
@@ -72,7 +53,7 @@ pub struct Build {
 
 impl Build {
     /// Whether there is at most one row so far.
-    fn is_one_row(&self) -> bool {
+    pub fn is_one_row(&self) -> bool {
         self.placed & !self.single == 0
     }
 }
@@ -315,243 +296,6 @@ impl Planner<'_> {
         build.node = Some(node);
         Ok(())
     }
-
-    fn place_left(
-        &mut self,
-        block: &mut Block,
-        build: &mut Build,
-        mut inner: JoinList,
-        on: Vec<Expr>,
-    ) -> Result<(), SqlError> {
-        let outer = build.node.take().expect("the left side of an outer join is placed first");
-        let inner_sources = inner.sources();
-        let before = build.placed;
-        let node = match inner.items.as_slice() {
-            [Item::Source(source)]
-                if !inner.conditions.iter().chain(&on).any(|condition| is_late(block, condition)) =>
-            {
-                let source = *source;
-                let mut conditions = std::mem::take(&mut inner.conditions);
-                conditions.extend(on);
-                add_parts(block, &mut conditions, 1 << source);
-                let connection = self.connection(block, source, &conditions, before);
-                let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
-                let keeps_all = !build.is_inner && connection.keeps_all;
-                let (choice, ordered, once) = (connection.choice, build.ordered, build.is_one_row());
-                let way = Way { choice, hash, keeps_outer: false, keeps_all, ordered, once };
-                self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
-            }
-            _ => {
-                inner.conditions.extend(on);
-                let rows = outer.estimate.rows;
-                let (inner, _) = self.plan_list(block, inner, before, None)?;
-                let join = NestedLoop {
-                    outer: Box::new(outer),
-                    inner: Box::new(inner),
-                    kind: JoinKind::Left,
-                    on: Vec::new(),
-                    inner_positions: positions_of(block, inner_sources),
-                };
-                Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows)
-            }
-        };
-        build.placed |= inner_sources;
-        let usable = take_covered(block, build);
-        build.node = Some(crate::select_build::filter(node, usable));
-        Ok(())
-    }
-
-    /// Of how many rows of the outer side the inner one is asked: no more than a LIMIT needs.
-    fn rows_wanted(&self, block: &Block, outer: &Node) -> f64 {
-        let rows = outer.rows_passing();
-        block.row_goal.map_or(rows, |goal| rows.min(goal * ROWS_FOR_ONE))
-    }
-
-    /// Connects one more table: by lookups when its access path reads values of the tables before it, else by a hash
-    /// table over an equality, else by comparing each row with all of it, which is kept or read again.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one join, used once")]
-    fn join_source(
-        &mut self,
-        block: &mut Block,
-        outer: Node,
-        source: usize,
-        Way { choice, hash, keeps_outer, keeps_all, ordered, once }: Way,
-        conditions: Vec<Expr>,
-        before: u64,
-        kind: JoinKind,
-    ) -> Result<Node, SqlError> {
-        let own = 1u64 << source;
-        let rows = outer.rows_passing() * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
-        let inner_positions = positions_of(block, own);
-        let width = block.frame.len();
-        let keeps_all = keeps_all && hash && !once;
-        let hash = !once && (hash || !choice.reads_outer) && self.hashes(block, own);
-        let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
-            .into_iter()
-            .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());
-        if equalities.is_empty() && !keeps_all {
-            let inner = self.access_node(block, source, choice, rest)?;
-            let join = NestedLoop {
-                outer: Box::new(outer),
-                inner: Box::new(inner),
-                kind,
-                on: Vec::new(),
-                inner_positions,
-            };
-            return Ok(Node::new(NodeKind::NestedLoop(Box::new(join)), width, rows));
-        }
-        let (inner_only, on): (Vec<Expr>, Vec<Expr>) =
-            rest.into_iter().partition(|condition| block.sources_of(condition) & !own == 0);
-        let choice = self.choose(block, source, &inner_only, 0, None);
-        let inner = self.access_node(block, source, choice, inner_only)?;
-        let (mut outer_keys, mut inner_keys) = (Vec::new(), Vec::new());
-        let mut modes = Vec::new();
-        for condition in equalities {
-            let (outer_key, inner_key, mode) =
-                equality_sides(block, &condition, before, own).expect("partitioned by this");
-            outer_keys.push(outer_key);
-            inner_keys.push(inner_key);
-            modes.push(mode);
-        }
-        let mut join = HashJoin {
-            outer: Box::new(outer),
-            inner: Box::new(inner),
-            kind,
-            outer_keys,
-            inner_keys,
-            modes,
-            on,
-            inner_positions,
-            keeps_order: ordered,
-        };
-        if keeps_outer && !join.outer_keys.is_empty() {
-            std::mem::swap(&mut join.outer, &mut join.inner);
-            std::mem::swap(&mut join.outer_keys, &mut join.inner_keys);
-            join.inner_positions = (0..width).filter(|at| !join.inner_positions.contains(at)).collect();
-        }
-        Ok(Node::new(NodeKind::HashJoin(Box::new(join)), width, rows))
-    }
-
-    fn access_node(
-        &mut self,
-        block: &mut Block,
-        source: usize,
-        choice: Choice,
-        conditions: Vec<Expr>,
-    ) -> Result<Node, SqlError> {
-        let width = block.frame.len();
-        let known = match &block.sources[source].kind {
-            SourceKind::Stored { statistics, .. } => (statistics.rows.unwrap_or(0) as f64).max(1.0),
-            _ => f64::INFINITY,
-        };
-        let estimate = Estimate {
-            rows: choice.rows_read.min(known),
-            filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
-        };
-        let projection = projection_of(block, source);
-        let (conditions, late_from) = late_last(block, source, &projection, conditions);
-        let description = &mut block.sources[source];
-        let column_count = description.columns.len();
-        let alias = description.alias.clone();
-        let kind = match &mut description.kind {
-            SourceKind::Stored { .. } => {
-                return Ok(Node {
-                    kind: NodeKind::Table(Box::new(self.table_access(block, source, choice, conditions))),
-                    width,
-                    estimate,
-                });
-            }
-            SourceKind::Virtual(table) => NodeKind::Virtual(Box::new(VirtualAccess {
-                table: table.clone(),
-                alias,
-                projection,
-                filter: conditions,
-                late_from,
-            })),
-            SourceKind::Derived(node) => NodeKind::Derived {
-                input: node.take().expect("each derived table is placed once"),
-                alias,
-                projection,
-                filter: conditions,
-            },
-            SourceKind::Query(_) => unreachable!("queries in FROM are planned before the joins"),
-            SourceKind::Common(common) => NodeKind::Common(Box::new(CommonTable {
-                number: common.number,
-                input: common.node(),
-                slots: common.slots(),
-                alias,
-                projection,
-                filter: conditions,
-            })),
-            SourceKind::JsonTable(table) => NodeKind::JsonTable(Box::new(JsonTable {
-                document: table.document.clone(),
-                alias,
-                path: table.path.clone(),
-                columns: table.columns.clone(),
-                width: column_count,
-                projection,
-                filter: conditions,
-            })),
-            SourceKind::Lateral(lateral) => {
-                let lateral = *lateral.take().expect("each derived table is placed once");
-                NodeKind::Lateral(Box::new(Lateral {
-                    input: Box::new(lateral.node),
-                    alias,
-                    correlation: lateral.correlation,
-                    slots: lateral.slots,
-                    projection,
-                    filter: conditions,
-                }))
-            }
-            SourceKind::Round(round) => {
-                NodeKind::Round(Box::new(RoundScan { round: *round, alias, projection, filter: conditions }))
-            }
-        };
-        Ok(Node { kind, width, estimate })
-    }
-}
-
-/// The conditions on a source, those that need a late column of a virtual table behind the others, and how many others
-/// there are; `None` when no late column is wanted at all.
-fn late_last(
-    block: &Block,
-    source: usize,
-    projection: &[(usize, usize)],
-    conditions: Vec<Expr>,
-) -> (Vec<Expr>, Option<usize>) {
-    let SourceKind::Virtual(table) = &block.sources[source].kind else { return (conditions, None) };
-    let columns = table.late_columns();
-    let late: Vec<usize> = projection
-        .iter()
-        .filter_map(|(column, position)| columns.contains(column).then_some(*position))
-        .collect();
-    if late.is_empty() {
-        return (conditions, None);
-    }
-    let (mut early, behind): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|condition| {
-        let mut positions = Vec::new();
-        crate::walk::positions(condition, &mut positions);
-        !positions.iter().any(|position| late.contains(position))
-    });
-    let early_count = early.len();
-    early.extend(behind);
-    (early, Some(early_count))
-}
-
-/// Whether everything is placed that a source reads.
-pub fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
-    match &block.sources[source].kind {
-        SourceKind::Lateral(Some(lateral)) => lateral.needs & !placed == 0,
-        SourceKind::JsonTable(table) => table.needs & !placed == 0,
-        _ => true,
-    }
-}
-
-/// Whether a condition reads the value of a subquery in ON that is not found yet.
-pub fn is_late(block: &Block, condition: &Expr) -> bool {
-    any(condition, &|part| {
-        part.as_column().is_some_and(|position| matches!(block.frame[position], Position::OnSubquery { .. }))
-    })
 }
 
 /// Stacks the conditions with subqueries whose tables are all placed, and what finds the subqueries' values.
@@ -583,56 +327,11 @@ fn check_late(block: &mut Block, build: &mut Build) {
 }
 
 /// Takes out the waiting conditions whose tables are all placed.
-fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
+pub fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     let placed = build.placed;
     let (covered, waiting) = std::mem::take(&mut build.waiting)
         .into_iter()
         .partition(|condition| block.sources_of(condition) & !placed == 0);
     build.waiting = waiting;
     covered
-}
-
-pub fn positions_of(block: &Block, set: u64) -> Vec<usize> {
-    let in_set = |position: &Position| match position {
-        Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
-        Position::Subquery | Position::OnSubquery { .. } | Position::Computed => false,
-    };
-    block.frame.iter().enumerate().filter(|(_, position)| in_set(position)).map(|(at, _)| at).collect()
-}
-
-/// (column, frame position) of a source, in column order.
-pub fn projection_of(block: &Block, wanted: usize) -> Vec<(usize, usize)> {
-    let mut projection: Vec<(usize, usize)> = block
-        .frame
-        .iter()
-        .enumerate()
-        .filter_map(|(at, position)| match position {
-            Position::Column { source, column } if *source == wanted => Some((*column, at)),
-            _ => None,
-        })
-        .collect();
-    projection.sort_unstable();
-    projection
-}
-
-/// `a = b` with one side from the tables before and the other from the new one: (outer, inner, mode).
-pub fn equality_sides(
-    block: &Block,
-    condition: &Expr,
-    before: u64,
-    own: u64,
-) -> Option<(Expr, Expr, datum::CompareMode)> {
-    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else {
-        return None;
-    };
-    let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
-    // Keys tell nothing of whether two documents are equal, or two numbers but for a last digit.
-    let has_no_key = matches!(mode, datum::CompareMode::Json | datum::CompareMode::FixedReal(_));
-    if left_set == 0 || right_set == 0 || has_no_key {
-        return None;
-    }
-    if left_set & !before == 0 && right_set & !own == 0 {
-        return Some(((**left).clone(), (**right).clone(), *mode));
-    }
-    (right_set & !before == 0 && left_set & !own == 0).then(|| ((**right).clone(), (**left).clone(), *mode))
 }

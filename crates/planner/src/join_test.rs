@@ -5,7 +5,8 @@
 use crate::block::{Block, Source, SourceColumn, SourceKind};
 use crate::join_cost::fits_for_all;
 use crate::join_list::{Item, JoinList, Test};
-use crate::join_order::{Build, equality_sides, is_late, is_ready};
+use crate::join_order::Build;
+use crate::join_parts::{equality_sides, is_late, is_ready, positions_of};
 use crate::planner::Planner;
 use crate::price::price;
 use crate::select_build::project;
@@ -123,7 +124,7 @@ impl Planner<'_> {
         }
         let inner_positions = match on.is_empty() {
             true => Vec::new(),
-            false => crate::join_order::positions_of(&block, own),
+            false => positions_of(&block, own),
         };
         let join = HashJoin {
             outer: Box::new(outer.clone()),

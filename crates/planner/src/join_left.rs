@@ -1,0 +1,58 @@
+//! Outer joins: how the inner side is connected to the rows before it. Called by `join_order`.
+use crate::block::Block;
+use crate::join_list::{Item, JoinList};
+use crate::join_order::{Build, take_covered};
+use crate::join_parts::{is_late, positions_of};
+use crate::join_source::Way;
+use crate::or_parts::add_parts;
+use crate::planner::Planner;
+use datum::SqlError;
+use expression::Expr;
+use plan::{JoinKind, NestedLoop, Node, NodeKind};
+
+impl Planner<'_> {
+    pub fn place_left(
+        &mut self,
+        block: &mut Block,
+        build: &mut Build,
+        mut inner: JoinList,
+        on: Vec<Expr>,
+    ) -> Result<(), SqlError> {
+        let outer = build.node.take().expect("the left side of an outer join is placed first");
+        let inner_sources = inner.sources();
+        let before = build.placed;
+        let node = match inner.items.as_slice() {
+            [Item::Source(source)]
+                if !inner.conditions.iter().chain(&on).any(|condition| is_late(block, condition)) =>
+            {
+                let source = *source;
+                let mut conditions = std::mem::take(&mut inner.conditions);
+                conditions.extend(on);
+                add_parts(block, &mut conditions, 1 << source);
+                let connection = self.connection(block, source, &conditions, before);
+                let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
+                let keeps_all = !build.is_inner && connection.keeps_all;
+                let (choice, ordered, once) = (connection.choice, build.ordered, build.is_one_row());
+                let way = Way { choice, hash, keeps_outer: false, keeps_all, ordered, once };
+                self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
+            }
+            _ => {
+                inner.conditions.extend(on);
+                let rows = outer.estimate.rows;
+                let (inner, _) = self.plan_list(block, inner, before, None)?;
+                let join = NestedLoop {
+                    outer: Box::new(outer),
+                    inner: Box::new(inner),
+                    kind: JoinKind::Left,
+                    on: Vec::new(),
+                    inner_positions: positions_of(block, inner_sources),
+                };
+                Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows)
+            }
+        };
+        build.placed |= inner_sources;
+        let usable = take_covered(block, build);
+        build.node = Some(crate::select_build::filter(node, usable));
+        Ok(())
+    }
+}
