@@ -13,7 +13,7 @@ use crate::credential::Credential;
 use crate::host_pattern::ClientHost;
 use crate::key_pair::KeyPair;
 use crate::plugin::Plugin;
-use crate::policy::TlsRequirement;
+use crate::policy::ClientTls;
 use crate::proof::{sha2_stage2, verify_native, verify_sha2};
 use crate::sha256_crypt;
 use crate::store::AccountStore;
@@ -65,7 +65,7 @@ pub struct ExchangeStart<'a> {
     pub second_salt: [u8; 20],
     /// TLS or a socket file: the password may come in the clear.
     pub is_secure: bool,
-    pub is_tls: bool,
+    pub tls: Option<&'a ClientTls>,
     /// Whether the client can be asked to switch.
     pub can_switch: bool,
     /// COM_CHANGE_USER: the first proof is ignored, as clients differ in the salt they use for it.
@@ -91,7 +91,7 @@ pub struct Exchange {
     state: State,
     salt: [u8; 20],
     is_secure: bool,
-    is_tls: bool,
+    tls: Option<ClientTls>,
     now_us: u64,
     /// A failure counts once.
     is_denied: bool,
@@ -108,7 +108,7 @@ impl Exchange {
             state: State::Ended,
             salt: start.salt,
             is_secure: start.is_secure,
-            is_tls: start.is_tls,
+            tls: start.tls.cloned(),
             now_us: start.now_us,
             is_denied: false,
         };
@@ -228,12 +228,7 @@ impl Exchange {
         if self.account.locked {
             return self.deny(Denial::Locked);
         }
-        let is_insecure = match self.account.tls {
-            TlsRequirement::None => false,
-            TlsRequirement::Ssl => !self.is_tls,
-            TlsRequirement::X509 | TlsRequirement::Specified { .. } => true,
-        };
-        if is_insecure {
+        if !self.account.tls.is_met_by(self.tls.as_ref()) {
             let used_password = !self.account.credential.is_passwordless();
             return self.deny(Denial::Refused { used_password });
         }

@@ -39,7 +39,7 @@ pub use grants::{Grants, ObjectKey, Origin, ProxyGrant, RoutineGrants, RoutineKi
 pub use host_pattern::{ClientHost, HostPattern};
 pub use key_pair::KeyPair;
 pub use plugin::Plugin;
-pub use policy::{PasswordPolicy, ResourceLimits, TlsRequirement};
+pub use policy::{CertificateNames, ClientTls, PasswordPolicy, ResourceLimits, TlsRequirement};
 pub use privilege::{Privilege, PrivilegeSet};
 pub use store::{AccountError, AccountStore};
 pub use usage::{AccountUsage, LimitReached, TemporaryLock};

@@ -8,14 +8,49 @@ pub enum TlsRequirement {
     #[default]
     None,
     Ssl,
-    /// A certificate of the client, which no client of this server can show, so nobody logs in.
+    /// Any certificate that verifies.
     X509,
-    /// As X509, and its text in mysql.user; empty where nothing was demanded.
+    /// Each as its text in mysql.user; empty where nothing was demanded.
     Specified {
         cipher: String,
         issuer: String,
         subject: String,
     },
+}
+
+/// What a client shows by its TLS connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientTls {
+    /// By OpenSSL's name.
+    pub cipher: String,
+    /// Of a certificate that has been verified.
+    pub certificate: Option<CertificateNames>,
+}
+
+/// Whose a certificate is, in OpenSSL's one-line form (`/C=SE/O=MySQL/CN=..`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateNames {
+    pub issuer: String,
+    pub subject: String,
+}
+
+impl TlsRequirement {
+    /// Texts are compared byte by byte. A cipher alone needs no certificate.
+    pub(crate) fn is_met_by(&self, client: Option<&ClientTls>) -> bool {
+        let certificate = client.and_then(|client| client.certificate.as_ref());
+        match self {
+            Self::None => true,
+            Self::Ssl => client.is_some(),
+            Self::X509 => certificate.is_some(),
+            Self::Specified { cipher, issuer, subject } => {
+                let fits = |wanted: &str, shown: Option<&str>| wanted.is_empty() || shown == Some(wanted);
+                client.is_some()
+                    && fits(cipher, client.map(|client| client.cipher.as_str()))
+                    && fits(issuer, certificate.map(|names| names.issuer.as_str()))
+                    && fits(subject, certificate.map(|names| names.subject.as_str()))
+            }
+        }
+    }
 }
 
 /// Zero is without a limit.

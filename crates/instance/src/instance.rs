@@ -32,6 +32,7 @@ use crate::program_cache::ProgramCache;
 use crate::replication::Replication;
 use crate::stop::Stopper;
 use crate::system_tables::MakeSystemTables;
+use crate::tls::TlsControl;
 use crate::user_locks::UserLocks;
 use crate::virtual_tables::VirtualTables;
 use crate::xa_registry::XaRegistry;
@@ -99,6 +100,7 @@ pub struct Instance {
     pub logs: ServerLogs,
     /// Ends the program.
     pub stopper: Stopper,
+    pub tls: TlsControl,
     engine_status: EngineStatus,
     /// Only with `log_bin`.
     binary_log: OnceLock<Arc<BinaryLog>>,
@@ -177,6 +179,7 @@ impl Instance {
                 telemetry: Telemetry::default(),
                 logs: ServerLogs::default(),
                 stopper: Stopper::default(),
+                tls: TlsControl::default(),
                 backups: Backups::default(),
                 files: HostFiles::default(),
                 log: OnceLock::new(),

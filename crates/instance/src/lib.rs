@@ -25,6 +25,7 @@ pub mod replication;
 mod result_shape;
 mod stop;
 mod system_tables;
+mod tls;
 mod user_locks;
 mod virtual_tables;
 mod xa_registry;
@@ -53,6 +54,7 @@ pub use program_cache::{
 pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
 pub use stop::{StopKind, Stopper};
 pub use system_tables::{MakeSystemTables, SystemTables};
+pub use tls::TlsControl;
 pub use user_locks::UserLocks;
 pub use virtual_tables::VirtualTables;
 pub use xa_registry::{Deciding, XaClaim, XaRegistry, lock_owner_of};

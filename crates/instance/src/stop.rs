@@ -1,4 +1,4 @@
-//! SHUTDOWN, RESTART and ALTER INSTANCE RELOAD TLS: what a session asks of the program.
+//! SHUTDOWN and RESTART: what a session asks of the program.
 use std::sync::OnceLock;
 
 /// How the program is to end.
@@ -9,8 +9,6 @@ pub enum StopKind {
     Restart,
 }
 
-/// Why the certificate cannot be used.
-type ReloadTls = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 type Stop = Box<dyn Fn(StopKind) + Send + Sync>;
 
 /// The way to end the program; supplied by it.
@@ -18,7 +16,6 @@ type Stop = Box<dyn Fn(StopKind) + Send + Sync>;
 pub struct Stopper {
     stop: OnceLock<Stop>,
     is_supervised: OnceLock<bool>,
-    reload_tls: OnceLock<ReloadTls>,
 }
 
 impl Stopper {
@@ -26,18 +23,6 @@ impl Stopper {
     pub fn set(&self, stop: Stop, is_supervised: bool) {
         let _ = self.stop.set(stop);
         let _ = self.is_supervised.set(is_supervised);
-    }
-
-    /// Once, when the listeners are up: reads the certificate and its key again, for new connections.
-    pub fn set_reload_tls(&self, reload: ReloadTls) {
-        let _ = self.reload_tls.set(reload);
-    }
-
-    pub fn reload_tls(&self) -> Result<(), String> {
-        match self.reload_tls.get() {
-            Some(reload) => reload(),
-            None => Err("TLS is off".to_owned()),
-        }
     }
 
     pub fn can_restart(&self) -> bool {

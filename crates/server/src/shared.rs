@@ -3,6 +3,7 @@
 //! Invariant: at most `max_connections` ordinary clients are in at one time, and one more place is kept for
 //! an administrator who comes to see why it is full.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use auth::KeyPair;
@@ -10,9 +11,11 @@ use env::sync::{Place, Places};
 use parking_lot::RwLock;
 use tokio_rustls::TlsAcceptor;
 
+use crate::certificate::TlsFiles;
+
 pub(crate) struct Shared {
     pub server: Arc<instance::Instance>,
-    /// Replaced when the certificate is read again. A leaf lock.
+    /// Replaced when its files are read again. A leaf lock.
     tls: RwLock<Option<TlsAcceptor>>,
     pub requires_secure_transport: bool,
     places: Places,
@@ -21,14 +24,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        server: Arc<instance::Instance>,
-        tls: Option<TlsAcceptor>,
-        settings: &crate::options::Settings,
-    ) -> Arc<Self> {
+    pub(crate) fn new(server: Arc<instance::Instance>, settings: &crate::options::Settings) -> Arc<Self> {
         let shared = Arc::new(Self {
             server,
-            tls: RwLock::new(tls),
+            tls: RwLock::default(),
             requires_secure_transport: settings.requires_secure_transport,
             places: Places::default(),
             key_pair: OnceLock::new(),
@@ -44,9 +43,12 @@ impl Shared {
         self.tls.read().clone()
     }
 
-    /// For connections from now on.
-    pub(crate) fn set_tls(&self, acceptor: TlsAcceptor) {
-        *self.tls.write() = Some(acceptor);
+    /// Reads the files that the variables name now, for connections from now on; of unusable ones nothing is taken.
+    pub(crate) fn load_tls(&self, datadir: &Path) -> Result<(), String> {
+        let files = TlsFiles::of(&self.server.globals, datadir)?;
+        *self.tls.write() = Some(files.acceptor()?);
+        self.server.tls.set_status(files.status());
+        Ok(())
     }
 
     /// A place for a client; `None` when even the administrator's is taken.

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -354,24 +354,11 @@ fn start_listening(
              (ALTER USER, or {PASSWORD_VARIABLE} on the first start) or listen on 127.0.0.1"
         ));
     }
-    let identity = match settings.offers_tls {
-        true => Some(crate::certificate::identity_files(
-            directory.path(),
-            settings.tls_certificate.as_ref(),
-            settings.tls_key.as_ref(),
-        )?),
-        false => None,
-    };
-    let acceptor = |(certificate, key): &(PathBuf, PathBuf)| crate::certificate::acceptor(certificate, key);
-    let tls = identity.as_ref().map(acceptor).transpose()?;
-    let shared = Shared::new(server.clone(), tls, settings);
-    if let Some(identity) = identity {
-        let shared = Arc::downgrade(&shared);
-        server.stopper.set_reload_tls(Box::new(move || {
-            let new = acceptor(&identity)?;
-            shared.upgrade().ok_or("the server stops")?.set_tls(new);
-            Ok(())
-        }));
+    let shared = Shared::new(server.clone(), settings);
+    if settings.offers_tls {
+        shared.load_tls(directory.path())?;
+        let (weak, datadir) = (Arc::downgrade(&shared), directory.path().to_owned());
+        server.tls.set_reload(Box::new(move || weak.upgrade().ok_or("the server stops")?.load_tls(&datadir)));
     }
     let (backlog, socket) = (settings.backlog, settings.socket.clone());
     let (for_worker, pool_for_worker) = (shared.clone(), pool.clone());

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::key_pair;
+use crate::policy::{CertificateNames, TlsRequirement};
 use crate::proof::client;
 
 const SALT: [u8; 20] = *b"abcdefghijklmnopqrst";
@@ -16,7 +17,7 @@ fn start<'a>(user: &'a str, plugin: &'a str, proof: &'a [u8]) -> ExchangeStart<'
         salt: SALT,
         second_salt: SECOND_SALT,
         is_secure: false,
-        is_tls: false,
+        tls: None,
         can_switch: true,
         must_switch: false,
         now_us: 0,
@@ -202,10 +203,45 @@ fn locks_and_requirements_hold_after_the_proof() {
     let introduction = start("old", "mysql_native_password", &proof);
     let step = Exchange::start(&store, &introduction).1;
     assert!(matches!(step, Step::Denied(Denial::Refused { used_password: true })));
-    assert!(is_accepted(&Exchange::start(&store, &ExchangeStart { is_tls: true, ..introduction }).1));
+    let tls = ClientTls { cipher: "TLS_AES_256_GCM_SHA384".to_owned(), certificate: None };
+    assert!(is_accepted(&Exchange::start(&store, &ExchangeStart { tls: Some(&tls), ..introduction }).1));
     store.change(&name, |account| account.locked = true).expect("known");
     assert!(matches!(Exchange::start(&store, &introduction).1, Step::Denied(Denial::Locked)));
     assert!(is_refused(&Exchange::start(&store, &start("old", "mysql_native_password", &wrong)).1, true));
+}
+
+/// Checked on MySQL 9.7: a cipher alone asks for no certificate, and what is not asked for may be anything.
+#[test]
+fn certificates_are_compared_with_what_the_account_demands() {
+    let store = accounts();
+    let proof = client::native(b"secret", &SALT);
+    let names = CertificateNames { issuer: "/CN=authority".to_owned(), subject: "/CN=anna".to_owned() };
+    let bare = ClientTls { cipher: "TLS_AES_256_GCM_SHA384".to_owned(), certificate: None };
+    let shown = ClientTls { certificate: Some(names), ..bare.clone() };
+    let specified = |cipher: &str, issuer: &str, subject: &str| TlsRequirement::Specified {
+        cipher: cipher.to_owned(),
+        issuer: issuer.to_owned(),
+        subject: subject.to_owned(),
+    };
+    // By the account's demand: in the clear, with TLS, with a certificate.
+    for (tls, accepted) in [
+        (TlsRequirement::None, [true, true, true]),
+        (TlsRequirement::Ssl, [false, true, true]),
+        (TlsRequirement::X509, [false, false, true]),
+        (specified("TLS_AES_256_GCM_SHA384", "", ""), [false, true, true]),
+        (specified("TLS_AES_128_GCM_SHA256", "", ""), [false, false, false]),
+        (specified("", "/CN=authority", ""), [false, false, true]),
+        (specified("", "/CN=AUTHORITY", ""), [false, false, false]),
+        (specified("", "", "/CN=anna"), [false, false, true]),
+        (specified("TLS_AES_256_GCM_SHA384", "/CN=authority", "/CN=bert"), [false, false, false]),
+    ] {
+        store.change(&AccountName::new("old", "%"), |account| account.tls = tls.clone()).expect("known");
+        let introduction = start("old", "mysql_native_password", &proof);
+        for (shown, accepted) in [None, Some(&bare), Some(&shown)].into_iter().zip(accepted) {
+            let step = Exchange::start(&store, &ExchangeStart { tls: shown, ..introduction }).1;
+            assert_eq!(is_accepted(&step), accepted, "{tls:?}, {shown:?}");
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Step, TemporaryLock};
+use auth::{Account, ClientHost, ClientTls, Denial, Exchange, ExchangeStart, Plugin, Step, TemporaryLock};
 use datum::{ErrorCode, SqlError, error_code};
 use instance::logs::{AuditRecord, GeneralRecord, unix_micros};
 use session::{ClientCapabilities, ConnectionInfo, Session, TlsInfo};
@@ -16,6 +16,7 @@ use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, Packe
 
 use super::client::{Client, random_salt};
 use super::reply::write_ok;
+use crate::certificate::names_of;
 use crate::shared::ClientPlace;
 
 const ACCOUNT_LOCKED: ErrorCode =
@@ -187,6 +188,7 @@ async fn introduction(client: &mut Client) -> Result<Introduction, End> {
 /// Carries the messages of the exchange until it ends.
 async fn prove(client: &mut Client, introduction: &Introduction) -> Result<Arc<Account>, End> {
     let second_salt = random_salt();
+    let tls = tls_of(client);
     let start = ExchangeStart {
         user: &introduction.user,
         host: client.host,
@@ -195,7 +197,7 @@ async fn prove(client: &mut Client, introduction: &Introduction) -> Result<Arc<A
         salt: *client.salt.bytes(),
         second_salt: *second_salt.bytes(),
         is_secure: is_secure(client),
-        is_tls: is_tls(client),
+        tls: tls.as_ref(),
         can_switch: client.protocol.capabilities().has(Capabilities::PLUGIN_AUTH),
         must_switch: introduction.is_change_of_user,
         now_us: instance::unix_now_us(),
@@ -240,6 +242,13 @@ async fn authentication_data(client: &mut Client) -> Result<Vec<u8>, End> {
 
 fn is_tls(client: &Client) -> bool {
     client.stream.borrow().is_tls()
+}
+
+/// What an account may ask of the connection.
+fn tls_of(client: &Client) -> Option<ClientTls> {
+    let stream = client.stream.borrow();
+    let (_, cipher) = stream.tls_parameters()?;
+    Some(ClientTls { cipher, certificate: stream.client_certificate().and_then(names_of) })
 }
 
 /// Bytes of the socket file never leave the machine, so they count as protected.

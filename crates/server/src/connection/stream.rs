@@ -288,16 +288,55 @@ impl Stream {
         }
     }
 
+    fn tls_connection(&self) -> Option<&rustls::ServerConnection> {
+        match &self.channel {
+            Channel::Tls(stream) => Some(stream.get_ref().1),
+            _ => None,
+        }
+    }
+
+    /// Of a client that showed one; it has been verified.
+    pub(super) fn client_certificate(&self) -> Option<&[u8]> {
+        let chain = self.tls_connection()?.peer_certificates()?;
+        chain.first().map(|certificate| certificate.as_ref())
+    }
+
     /// Protocol version and cipher, inside TLS.
     pub(super) fn tls_parameters(&self) -> Option<(String, String)> {
-        let Channel::Tls(stream) = &self.channel else { return None };
-        let (_, connection) = stream.get_ref();
+        let connection = self.tls_connection()?;
         let version = match connection.protocol_version()? {
             rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
             rustls::ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
             other => format!("{other:?}"),
         };
         let suite = format!("{:?}", connection.negotiated_cipher_suite()?.suite());
-        Some((version, suite.replace("TLS13_", "TLS_")))
+        Some((version, openssl_name(&suite)))
+    }
+}
+
+/// How OpenSSL, and so MySQL, calls a suite: `TLS_AES_256_GCM_SHA384` in TLS 1.3, `ECDHE-RSA-AES128-GCM-SHA256` before.
+fn openssl_name(suite: &str) -> String {
+    if let Some(rest) = suite.strip_prefix("TLS13_") {
+        return format!("TLS_{rest}");
+    }
+    let name = suite.trim_start_matches("TLS_").replace("_WITH_", "-").replace("AES_", "AES");
+    name.replace("POLY1305_SHA256", "POLY1305").replace('_', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::openssl_name;
+
+    #[test]
+    fn suites_have_openssls_names() {
+        for (ours, theirs) in [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            ("TLS13_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"),
+            ("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+            ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+            ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"),
+        ] {
+            assert_eq!(openssl_name(ours), theirs);
+        }
     }
 }

@@ -49,8 +49,6 @@ pub struct Settings {
     pub listens_on_tcp: bool,
     pub initial_root_password_file: Option<PathBuf>,
     pub offers_tls: bool,
-    pub tls_certificate: Option<PathBuf>,
-    pub tls_key: Option<PathBuf>,
     pub requires_secure_transport: bool,
     pub buffer_pool_bytes: u64,
     /// What was said of it: 0 is nothing.
@@ -226,8 +224,6 @@ impl Settings {
             listens_on_tcp: !is_on("skip-networking"),
             initial_root_password_file: path("initial-root-password-file"),
             offers_tls: is_on("tls"),
-            tls_certificate: path("ssl-cert"),
-            tls_key: path("ssl-key"),
             requires_secure_transport: is_on("require-secure-transport"),
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
             session_memory_bytes_given: number("session-memory-size"),

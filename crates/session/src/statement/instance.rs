@@ -14,7 +14,7 @@ impl Session {
                 if channel.is_some_and(|channel| !channel.name.eq_ignore_ascii_case("mysql_main")) {
                     return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"a TLS channel but mysql_main"]));
                 }
-                match self.instance.stopper.reload_tls() {
+                match self.instance.tls.reload() {
                     Ok(()) => Ok(Done::ok()),
                     Err(reason) if no_rollback => {
                         self.shared.warning(ER_SSL_LIBRARY_ERROR.with(&[&reason]));
