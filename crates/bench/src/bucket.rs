@@ -20,6 +20,8 @@ pub fn histogram() -> Histogram<u64> {
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub latencies: Vec<Histogram<u64>>,
+    /// How late the generator itself began transactions of an open loop.
+    pub lateness: Histogram<u64>,
     pub tally: Tally,
     pub conflicts: u64,
     pub errors: u64,
@@ -29,7 +31,14 @@ pub struct Counts {
 impl Counts {
     pub fn new(kinds: usize) -> Self {
         let latencies = (0..kinds).map(|_| histogram()).collect();
-        Self { latencies, tally: Tally::default(), conflicts: 0, errors: 0, reconnects: 0 }
+        Self {
+            latencies,
+            lateness: histogram(),
+            tally: Tally::default(),
+            conflicts: 0,
+            errors: 0,
+            reconnects: 0,
+        }
     }
 
     pub fn events(&self) -> u64 {
@@ -37,7 +46,8 @@ impl Counts {
     }
 
     pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.latencies.iter_mut().zip(&other.latencies) {
+        let theirs = other.latencies.iter().chain([&other.lateness]);
+        for (mine, theirs) in self.histograms().zip(theirs) {
             mine.add(theirs).expect("all histograms have the same bounds");
         }
         self.add_tally(&other.tally);
@@ -54,12 +64,14 @@ impl Counts {
         self.tally.commits += tally.commits;
     }
 
+    fn histograms(&mut self) -> impl Iterator<Item = &mut Histogram<u64>> {
+        self.latencies.iter_mut().chain([&mut self.lateness])
+    }
+
     fn clear(&mut self) {
-        for latencies in &mut self.latencies {
-            if !latencies.is_empty() {
-                // Clearing alone would keep the largest value.
-                latencies.reset();
-            }
+        for histogram in self.histograms().filter(|histogram| !histogram.is_empty()) {
+            // Clearing alone would keep the largest value.
+            histogram.reset();
         }
         self.tally = Tally::default();
         (self.conflicts, self.errors, self.reconnects) = (0, 0, 0);
@@ -78,11 +90,15 @@ impl Bucket {
     /// A transaction (or several that went together) is done.
     pub fn done(&self, latency: Duration, tally: &Tally) {
         self.with(|counts| {
-            let micros = (latency.as_micros() as u64).clamp(1, LATENCY_MAX);
             let kind = tally.kind.min(counts.latencies.len() - 1);
-            counts.latencies[kind].record_n(micros, tally.events).expect("the latency is within the bounds");
+            put(&mut counts.latencies[kind], latency, tally.events);
             counts.add_tally(tally);
         });
+    }
+
+    /// A transaction began so much later than it could have.
+    pub fn late(&self, lateness: Duration) {
+        self.with(|counts| put(&mut counts.lateness, lateness, 1));
     }
 
     /// A transaction failed; what it had done is still work that the server did.
@@ -113,6 +129,11 @@ impl Bucket {
     fn with<T>(&self, change: impl FnOnce(&mut Counts) -> T) -> T {
         change(&mut self.0.lock().expect("nobody panics while counting"))
     }
+}
+
+fn put(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
+    let micros = (time.as_micros() as u64).clamp(1, LATENCY_MAX);
+    histogram.record_n(micros, count).expect("the time is within the bounds");
 }
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ impl Condition {
         let limit = text[at + operator.len()..].trim();
         let limit = limit.parse().map_err(|_| format!("{text}: {limit} is no number"))?;
         let condition = Self { name, operator, limit };
-        let sample = Summary { headline: Some(("TpmC".into(), 0.0)), ..Summary::default() };
+        let sample =
+            Summary { headline: Some(("TpmC".into(), 0.0)), lateness: Some((0, 0)), ..Summary::default() };
         match condition.figure(&sample.json()) {
             Some(_) => Ok(condition),
             None => Err(format!("{text}: a run has no figure {}", condition.name)),

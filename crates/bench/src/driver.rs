@@ -4,7 +4,8 @@
 //! and `compare`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use client::Dsn;
@@ -12,11 +13,12 @@ use tokio::sync::watch;
 use workload::Workload;
 
 use crate::Result;
-use crate::arrivals::{Arrivals, Rates};
-use crate::bucket::{Bucket, Counts};
+use crate::arrivals::Rates;
+use crate::board::Board;
+use crate::bucket::Counts;
 use crate::outcome::{Run, Second, Summary};
 use crate::stop::Stop;
-use crate::worker::{Open, Shared, Worker};
+use crate::worker::{END_PAUSE, Shared, Worker};
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -57,12 +59,10 @@ pub fn run(
     let (go, gone) = watch::channel(None);
     let mut plan = plan.clone();
     plan.threads = plan.threads.clamp(1, plan.connections.max(1));
-    let shared = Arc::new(Shared { plan, stop: stop.clone(), ready: AtomicUsize::new(0), go: gone });
+    let shared = Arc::new(Shared::new(plan, stop.clone(), gone));
     let workers: Vec<Worker> =
         (0..shared.plan.threads).map(|number| Worker::new(number, &shared, workload)).collect();
-    let buckets: Vec<Arc<Bucket>> = workers.iter().map(|worker| Arc::clone(&worker.bucket)).collect();
-    let open: Vec<Arc<Open>> = workers.iter().map(|worker| Arc::clone(&worker.open)).collect();
-    let arrivals: Vec<Arc<Arrivals>> = workers.iter().map(|worker| Arc::clone(&worker.arrivals)).collect();
+    let boards: Vec<Arc<Board>> = workers.iter().map(Worker::board).collect();
     let threads: Vec<_> =
         workers.into_iter().map(|worker| std::thread::spawn(move || worker.run())).collect();
 
@@ -75,13 +75,11 @@ pub fn run(
     if !stop.is_wanted() {
         // The workers hold receivers as long as they live.
         let _ = go.send(Some(start));
-        gathered.until_the_end(&shared.plan, start, stop, Watched { buckets, arrivals, open }, tell);
+        gathered.until_the_end(&shared.plan, start, stop, &boards, tell);
     }
     stop.now();
     drop(go);
-    for thread in threads {
-        thread.join().map_err(|_| "a worker thread panicked".to_owned())?;
-    }
+    end(threads, &boards)?;
     let measured: Vec<Second> = gathered.seconds.iter().filter(|second| second.t >= 0).cloned().collect();
     let mut summary = Summary::new(&measured, &gathered.sum, &workload.kinds(), gathered.cpu);
     if let Some((name, kind)) = workload.headline() {
@@ -95,11 +93,17 @@ pub fn run(
     }
 }
 
-/// What the threads show of themselves.
-struct Watched {
-    buckets: Vec<Arc<Bucket>>,
-    arrivals: Vec<Arc<Arrivals>>,
-    open: Vec<Arc<Open>>,
+/// Waits for the threads; those that still wait for an answer after a while are cut off.
+fn end(threads: Vec<JoinHandle<()>>, boards: &[Arc<Board>]) -> Result<()> {
+    let late = Instant::now() + END_PAUSE;
+    while Instant::now() < late && !threads.iter().all(JoinHandle::is_finished) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    boards.iter().for_each(|board| board.cut());
+    for thread in threads {
+        thread.join().map_err(|_| "a worker thread panicked".to_owned())?;
+    }
+    Ok(())
 }
 
 struct Gathered {
@@ -119,7 +123,7 @@ impl Gathered {
         plan: &Plan,
         start: Instant,
         stop: &Stop,
-        watched: Watched,
+        boards: &[Arc<Board>],
         tell: &mut dyn FnMut(Event<'_>),
     ) {
         let warmup = plan.warmup.as_secs() as i64;
@@ -137,17 +141,17 @@ impl Gathered {
                 );
                 has_all = t >= 0
                     && plan.events_max.is_some_and(|events| {
-                        let new: u64 = watched.buckets.iter().map(|bucket| bucket.events()).sum();
+                        let new: u64 = boards.iter().map(|board| board.bucket.events()).sum();
                         self.sum.events() + new >= events
                     });
             }
             let now = Instant::now();
             let mut counts = Counts::new(self.kinds);
-            watched.buckets.iter().for_each(|bucket| bucket.take_into(&mut counts));
-            let backlog = watched.arrivals.iter().map(|arrivals| arrivals.backlog()).sum();
+            boards.iter().for_each(|board| board.bucket.take_into(&mut counts));
+            let backlog = boards.iter().map(|board| board.arrivals.backlog()).sum();
             let mut second = Second::new(t, now_ms(), (now - last).as_secs_f64(), backlog, &counts);
-            for open in &watched.open {
-                let (count, oldest) = open.look(now - start);
+            for board in boards {
+                let (count, oldest) = board.open.look(now - start);
                 second.open += count;
                 second.oldest = second.oldest.max(oldest);
             }

@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod blocks;
+mod board;
 mod bucket;
 mod checks;
 mod conditions;

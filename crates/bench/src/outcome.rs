@@ -116,6 +116,9 @@ pub struct Summary {
     pub unfinished: u64,
     /// The longest that one was seen under way, in microseconds.
     pub oldest: u64,
+    /// How late this program began transactions of an open loop, though a connection was free: p99 and the longest,
+    /// in microseconds. `None` in a closed loop.
+    pub lateness: Option<(u64, u64)>,
     /// Processor seconds of this program.
     pub generator_cpu: f64,
     pub kinds: Vec<KindResult>,
@@ -164,6 +167,8 @@ impl Summary {
             unfinished: seconds.last().map_or(0, |second| second.open),
             oldest: seconds.iter().map(|second| second.oldest).max().unwrap_or(0),
             longest_gap: gaps.max().unwrap_or(0) as u64,
+            lateness: (!counts.lateness.is_empty())
+                .then(|| (counts.lateness.value_at_quantile(0.99), counts.lateness.max())),
             generator_cpu,
             kinds: kinds.map(|(name, latencies)| kind(name, latencies)).collect(),
             headline: None,
@@ -192,8 +197,12 @@ impl Summary {
             "longest_gap": self.longest_gap, "unfinished": self.unfinished, "oldest_us": self.oldest,
             "generator_cpu_seconds": self.generator_cpu, "kinds": kinds,
         });
-        if let (Some((name, figure)), Some(map)) = (&self.headline, object.as_object_mut()) {
-            map.insert(name.clone(), json!(figure));
+        if let Some((p99, max)) = self.lateness {
+            object["late_p99_us"] = json!(p99);
+            object["late_max_us"] = json!(max);
+        }
+        if let Some((name, figure)) = &self.headline {
+            object[name] = json!(figure);
         }
         object
     }

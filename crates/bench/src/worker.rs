@@ -1,6 +1,7 @@
 //! A thread with its share of the connections, each a task that does one transaction after the other.
 //!
-//! Invariant: all connections stand before the first transaction begins. Started by `driver`.
+//! Invariant: all connections stand before the first transaction begins. A thread with one connection waits within it
+//! for each answer; one with several polls them. Started by `driver`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,8 +11,7 @@ use client::{Connection, Error};
 use tokio::sync::{Semaphore, watch};
 use workload::{Random, Session, Tally, Workload};
 
-use crate::arrivals::Arrivals;
-use crate::bucket::Bucket;
+use crate::board::Board;
 use crate::driver::Plan;
 use crate::stop::Stop;
 
@@ -21,45 +21,50 @@ const CONNECTING_MAX: usize = 32;
 const TOO_MANY_STATEMENTS: u16 = 1461;
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 /// How long a transaction under way is waited for at the end.
-const END_PAUSE: Duration = Duration::from_secs(3);
+pub const END_PAUSE: Duration = Duration::from_secs(3);
 
 /// What all threads of a run share.
 pub struct Shared {
     pub plan: Plan,
     pub stop: Stop,
     pub ready: AtomicUsize,
-    /// The time at which the first transaction may begin.
+    /// Transactions that may still begin, if their number is limited.
+    pub left: AtomicU64,
+    /// The time at which the first transaction may begin; closed when all is to end.
     pub go: watch::Receiver<Option<Instant>>,
 }
 
-/// Since when each connection's transaction is under way, in microseconds since the run began and one; 0 is none.
-///
-/// Latencies are known of what has ended only: who waits for an answer that does not come is seen here.
-#[derive(Debug, Default)]
-pub struct Open(Vec<AtomicU64>);
-
-impl Open {
-    fn new(connections: usize) -> Self {
-        Self((0..connections).map(|_| AtomicU64::new(0)).collect())
+impl Shared {
+    pub fn new(plan: Plan, stop: Stop, go: watch::Receiver<Option<Instant>>) -> Self {
+        let left = AtomicU64::new(plan.events_max.unwrap_or(u64::MAX));
+        Self { plan, stop, ready: AtomicUsize::new(0), left, go }
     }
 
-    /// How many are under way, and for how long the oldest, in microseconds.
-    pub fn look(&self, now: Duration) -> (u64, u64) {
-        let begun = self.0.iter().map(|begin| begin.load(Ordering::Relaxed)).filter(|begin| *begin > 0);
-        begun.fold((0, 0), |(count, oldest), begin| {
-            (count + 1, oldest.max((now.as_micros() as u64 + 1).saturating_sub(begin)))
-        })
+    /// Whether each connection has a thread to itself and nothing else to wait for.
+    fn is_blocking(&self) -> bool {
+        self.plan.threads >= self.plan.connections && self.plan.rates.is_none()
+    }
+
+    /// Whether a transaction may begin now; those of the warm-up always may.
+    fn may_begin(&self, begin: Instant, start: Instant) -> bool {
+        let is_counted = self.plan.events_max.is_some() && begin >= start + self.plan.warmup;
+        !is_counted || self.take(1) == 1
+    }
+
+    /// Takes as many of the transactions that are left as there are, `count` at most.
+    fn take(&self, count: u64) -> u64 {
+        let less = |left: u64| Some(left.saturating_sub(count));
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        before.unwrap_or(0).min(count)
     }
 }
 
 /// One thread's part.
 pub struct Worker {
-    pub open: Arc<Open>,
-    pub number: usize,
-    pub shared: Arc<Shared>,
-    pub bucket: Arc<Bucket>,
-    pub arrivals: Arc<Arrivals>,
-    pub sessions: Vec<Session>,
+    number: usize,
+    shared: Arc<Shared>,
+    board: Arc<Board>,
+    sessions: Vec<Session>,
 }
 
 impl Worker {
@@ -67,13 +72,15 @@ impl Worker {
     pub fn new(number: usize, shared: &Arc<Shared>, workload: &dyn Workload) -> Self {
         let numbers = (number..shared.plan.connections).step_by(shared.plan.threads);
         Self {
-            open: Arc::new(Open::new(numbers.len())),
             number,
             shared: Arc::clone(shared),
-            bucket: Arc::new(Bucket::new(workload.kinds().len())),
-            arrivals: Arc::default(),
+            board: Arc::new(Board::new(workload.kinds().len(), numbers.len())),
             sessions: numbers.map(|number| workload.session(number as u64)).collect(),
         }
+    }
+
+    pub fn board(&self) -> Arc<Board> {
+        Arc::clone(&self.board)
     }
 
     /// Runs until the end.
@@ -93,36 +100,26 @@ impl Worker {
         let mut tasks = Vec::new();
         for (place, session) in self.sessions.into_iter().enumerate() {
             let client = Client {
-                open: Arc::clone(&self.open),
                 place,
                 go: go_here.clone(),
                 shared: Arc::clone(&self.shared),
-                bucket: Arc::clone(&self.bucket),
-                arrivals: Arc::clone(&self.arrivals),
+                board: Arc::clone(&self.board),
                 session,
             };
             tasks.push(tokio::spawn(client.work(Arc::clone(&doors))));
         }
         let mut go = self.shared.go.clone();
-        let start = loop {
-            if let Some(start) = *go.borrow_and_update() {
-                break start;
-            }
-            if go.changed().await.is_err() {
-                return;
-            }
-        };
+        let Some(start) = started(&mut go).await else { return };
         // The tasks hold receivers as long as they live.
         let _ = here.send(Some(start));
         if let Some(rates) = &self.shared.plan.rates {
             let mut random = Random::new(self.shared.plan.seed, 1 << 60 | self.number as u64);
             let threads = self.shared.plan.threads;
-            self.arrivals.come(rates, threads, start, &mut random, &self.shared.stop).await;
+            self.board.arrivals.come(rates, threads, start, &mut random, &self.shared.stop).await;
         }
-        while !self.shared.stop.is_wanted() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        self.arrivals.wake_all();
+        // No timer is set: the kernel would have to set and clear its own around every answer.
+        while go.changed().await.is_ok() {}
+        self.board.arrivals.wake_all();
         let end = Instant::now() + END_PAUSE;
         for task in tasks {
             let left = end.saturating_duration_since(Instant::now());
@@ -133,14 +130,23 @@ impl Worker {
     }
 }
 
+/// When transactions may begin; waits until that is said. `None` when all is to end before.
+async fn started(go: &mut watch::Receiver<Option<Instant>>) -> Option<Instant> {
+    loop {
+        let start = *go.borrow_and_update();
+        if start.is_some() {
+            return start;
+        }
+        go.changed().await.ok()?;
+    }
+}
+
 /// A connection with its session.
 struct Client {
-    open: Arc<Open>,
     place: usize,
     go: watch::Receiver<Option<Instant>>,
     shared: Arc<Shared>,
-    bucket: Arc<Bucket>,
-    arrivals: Arc<Arrivals>,
+    board: Arc<Board>,
     session: Session,
 }
 
@@ -152,11 +158,17 @@ impl Client {
             connection.ask(statement).await?;
         }
         match self.session.prepare(&mut connection, plan.is_prepared).await {
-            Err(error) if error.code() == Some(TOO_MANY_STATEMENTS) => Err(Error::Usage(format!(
-                "{error}: SET GLOBAL max_prepared_stmt_count higher, or use --text"
-            ))),
-            other => other.map(|()| connection),
+            Err(error) if error.code() == Some(TOO_MANY_STATEMENTS) => {
+                return Err(Error::Usage(format!(
+                    "{error}: SET GLOBAL max_prepared_stmt_count higher, or use --text"
+                )));
+            }
+            other => other?,
         }
+        if self.shared.is_blocking() {
+            self.board.is_held_by(connection.block()?);
+        }
+        Ok(connection)
     }
 
     async fn work(mut self, doors: Arc<Semaphore>) {
@@ -173,27 +185,14 @@ impl Client {
             Err(error) => return shared.stop.because(format!("{}: {error}", shared.plan.dsn)),
         };
         shared.ready.fetch_add(1, Ordering::Relaxed);
-        let start = loop {
-            if let Some(start) = *self.go.borrow_and_update() {
-                break start;
-            }
-            if self.go.changed().await.is_err() {
-                return;
-            }
-        };
+        let Some(start) = started(&mut self.go).await else { return };
         while !shared.stop.is_wanted() {
-            let begin = if shared.plan.rates.is_some() {
-                match self.arrivals.next(&shared.stop).await {
-                    Some(due) => due,
-                    None => break,
-                }
-            } else {
-                Instant::now()
+            let Some(begin) = self.next().await.filter(|begin| shared.may_begin(*begin, start)) else {
+                break;
             };
-            let since = begin.saturating_duration_since(start).as_micros() as u64 + 1;
-            self.open.0[self.place].store(since, Ordering::Relaxed);
+            self.board.open.begin(self.place, begin.saturating_duration_since(start));
             let result = self.once(&mut connection, begin).await;
-            self.open.0[self.place].store(0, Ordering::Relaxed);
+            self.board.open.end(self.place);
             if result.is_err() && !self.connect_again(&mut connection).await {
                 return;
             }
@@ -201,18 +200,36 @@ impl Client {
         connection.quit().await;
     }
 
+    /// The intended start of the next transaction: now, or when it arrived. `None` when all is to end.
+    async fn next(&self) -> Option<Instant> {
+        let free = Instant::now();
+        if self.shared.plan.rates.is_none() {
+            return Some(free);
+        }
+        let due = self.board.arrivals.next(&self.shared.stop).await?;
+        // Later than this it begins only because of the generator itself.
+        self.board.bucket.late(due.max(free).elapsed());
+        Some(due)
+    }
+
     /// One transaction; fails if the connection is lost.
     async fn once(&mut self, connection: &mut Connection, begin: Instant) -> client::Result<()> {
         let plan = &self.shared.plan;
         let mut tally = Tally::default();
         let Err(error) = self.session.transaction(connection, &mut tally, plan.pipeline).await else {
-            self.bucket.done(begin.elapsed(), &tally);
+            self.board.bucket.done(begin.elapsed(), &tally);
+            if plan.events_max.is_some() && tally.events > 1 {
+                self.shared.take(tally.events - 1);
+            }
             return Ok(());
         };
         if self.shared.stop.is_wanted() {
             return Ok(());
         }
-        self.bucket.failed(&tally, error.is_conflict());
+        self.board.bucket.failed(&tally, error.is_conflict());
+        if plan.events_max.is_some() {
+            self.shared.left.fetch_add(1, Ordering::Relaxed);
+        }
         if !error.is_conflict() && !plan.goes_on {
             self.shared
                 .stop
@@ -235,7 +252,7 @@ impl Client {
             let attempt: Result<_, Error> = self.connect().await;
             if let Ok(new) = attempt {
                 *connection = new;
-                self.bucket.reconnected();
+                self.board.bucket.reconnected();
                 return true;
             }
             tokio::time::sleep(RECONNECT_PAUSE).await;

@@ -10,6 +10,7 @@
 
 mod answer;
 mod auth;
+mod blocking;
 mod connection;
 mod dsn;
 mod dump;
@@ -23,6 +24,7 @@ mod tls;
 mod value;
 
 pub use answer::{Answer, Cell};
+pub use blocking::Cutter;
 pub use connection::Connection;
 pub use dsn::{Dsn, TlsMode};
 pub use dump::DumpFrom;

@@ -1,8 +1,9 @@
-//! The bytes of a connection: TCP, a Unix socket, or TLS over TCP; packets out and packets in.
+//! The bytes of a connection: TCP, a Unix socket, or TLS over TCP, polled or blocking; packets out and packets in.
 //!
 //! Invariant: `input[start..end]` is what was read and not yet used; a packet's range stays valid until the next
 //! read. Called by `connection`.
 
+use std::io::{Read, Write};
 use std::ops::Range;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,6 +21,8 @@ pub enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
     Tls(Box<TlsStream<TcpStream>>),
+    /// TCP or Unix, whose calls hold up the thread (`Connection::block`).
+    Blocking(std::net::TcpStream),
     /// Between plain and encrypted.
     Gone,
 }
@@ -79,6 +82,7 @@ impl Stream {
                 socket.write_all(&self.out).await?;
                 socket.flush().await?;
             }
+            Socket::Blocking(socket) => socket.write_all(&self.out)?,
             Socket::Gone => return Err(Error::Protocol("the connection is gone")),
         }
         self.out.clear();
@@ -149,6 +153,7 @@ impl Stream {
             Socket::Tcp(socket) => socket.read(room).await?,
             Socket::Unix(socket) => socket.read(room).await?,
             Socket::Tls(socket) => socket.read(room).await?,
+            Socket::Blocking(socket) => read_through_signals(socket, room)?,
             Socket::Gone => 0,
         };
         if count == 0 {
@@ -160,5 +165,15 @@ impl Stream {
             self.input.resize(self.input.len() * 4, 0);
         }
         Ok(())
+    }
+}
+
+/// A signal that another thread deals with may wake this one.
+fn read_through_signals(socket: &mut std::net::TcpStream, room: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match socket.read(room) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }

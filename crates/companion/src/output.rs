@@ -172,6 +172,13 @@ pub fn summary_text(run: &Run, connections: usize) -> String {
         summary.reconnects
     ));
     text.push_str(&generator_text(summary));
+    if let Some((p99, max)) = summary.lateness {
+        text.push_str(&format!(
+            "open loop: begun within {} ms of the intended time at p99 while a connection was free, {} ms at most\n",
+            ms(p99),
+            ms(max)
+        ));
+    }
     if summary.kinds.len() > 1 {
         for kind in &summary.kinds {
             let share = 100.0 * kind.events as f64 / summary.events.max(1) as f64;
