@@ -1,6 +1,6 @@
 //! The branch of an XA transaction that a session works on.
 //!
-//! The statements are in `statement/xa.rs`; what a prepared transaction is to the store is the engine's business.
+//! The statements are in `statement/transaction/xa.rs`; what a prepared transaction is to the store is the engine's business.
 use datum::{ErrorCode, SqlError, error_code};
 use instance::{XaClaim, Xid};
 

@@ -23,7 +23,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
         let kind = &request.statement.kind;
-        self.observe_name(super::event_name::of_statement(kind));
+        self.observe_name(crate::statement::logs::event_name::of_statement(kind));
         if let Some(counter) = counter_of(kind, &self.process.counters) {
             count(counter);
         }
@@ -115,7 +115,7 @@ impl Session {
                 let name = name.map(|name| name.name);
                 Box::pin(self.reset_persist(name, if_exists, shield)).await
             }
-            Help(topic) => Ok(super::help::help(topic)),
+            Help(topic) => Ok(crate::statement::operation::help::help(topic)),
             AlterInstance(action) => self.alter_instance(action),
             UnlockTables => {
                 if !self.table_locks.is_empty() {

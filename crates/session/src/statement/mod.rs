@@ -1,92 +1,47 @@
-//! Statements: from their text to the answer, a file for each step or family.
+//! Statements: from their text to the answer, a file for each step and a folder for each family.
 //!
-//! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family; `planned` plans
-//! and runs queries and changes; the rest are families that the session carries out itself.
+//! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family. `query` plans and runs
+//! queries and changes; the other folders are families that the session carries out itself.
 mod accounts;
-mod administration;
-mod alter_table;
-mod backup_instance;
-mod binary_log;
-mod binary_log_files;
-mod catalog_view;
-mod check_constraint;
-mod clone;
-mod create_select;
-mod create_table;
-mod cursor;
-mod default_value;
 mod dispatch;
-mod dive;
-mod evaluate;
-mod event_name;
-mod explain;
-mod fill;
-mod global_lock;
-mod gtid_next;
+mod files;
 mod guard;
 mod handler;
-mod help;
-mod hinted_settings;
-mod histogram_data;
-mod histograms;
 mod import;
-mod instance;
-mod literals;
-mod load_data;
-mod load_format;
-mod load_source;
-mod load_xml;
-mod lock_tables;
-mod locks;
-mod logging;
-mod maintenance;
+mod logs;
 mod named;
 mod nested;
-mod observe;
-mod online;
-mod optimizer_trace;
-mod outfile;
-mod outfile_format;
-mod plan_tables;
-mod planned;
+mod operation;
 mod prepared;
-mod profile;
-mod purged;
-mod reach;
+mod query;
 mod replication;
-mod row_copy;
 mod run;
-mod safe_updates;
-mod schema_change;
-mod set;
-mod setup;
-mod system_table;
-mod temporary;
-mod transactions;
-mod views;
-mod xa;
+mod settings;
+mod statistics;
+mod tables;
+mod transaction;
 
-pub(crate) use binary_log::{BeginEvent, log_error};
-pub(crate) use catalog_view::{Named, written_type};
-pub use cursor::CursorKind;
-pub(crate) use fill::FilledTable;
-pub(crate) use global_lock::GlobalReadLock;
-pub(crate) use gtid_next::{IdentifierUse, NextIdentifier};
 pub use guard::Shield;
 pub(crate) use guard::within;
 pub(crate) use handler::OpenHandlers;
-pub(crate) use lock_tables::TableLocks;
+pub(crate) use logs::binary_log::{BeginEvent, log_error};
+pub(crate) use logs::gtid_next::{IdentifierUse, NextIdentifier};
+pub(crate) use logs::observe::{KeptDigest, Observation};
 pub use named::NamedStatement;
 pub(crate) use nested::Statements;
-pub(crate) use observe::{KeptDigest, Observation};
-pub(crate) use optimizer_trace::Traces;
-pub(crate) use planned::PLAN_ATTEMPTS_MAX;
 pub use prepared::{PreparedInfo, PreparedStatement};
+pub(crate) use query::catalog_view::{Named, written_type};
+pub use query::cursor::CursorKind;
+pub(crate) use query::fill::FilledTable;
+pub(crate) use query::optimizer_trace::Traces;
+pub(crate) use query::planned::PLAN_ATTEMPTS_MAX;
 pub(crate) use replication::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
-pub(crate) use row_copy::TableRowMaker;
 pub(crate) use run::{StatementWork, keeps_conditions, parse_error};
-pub(crate) use temporary::TemporaryTables;
-pub(crate) use views::{check_account_length, not_a_view};
+pub(crate) use tables::row_copy::TableRowMaker;
+pub(crate) use tables::temporary::TemporaryTables;
+pub(crate) use tables::views::{check_account_length, not_a_view};
+pub(crate) use transaction::global_lock::GlobalReadLock;
+pub(crate) use transaction::lock_tables::TableLocks;
 
 use std::borrow::Cow;
 

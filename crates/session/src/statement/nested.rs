@@ -13,9 +13,9 @@ use planner::Literals;
 
 use super::Request;
 use super::guard::Shield;
-use super::planned::PLAN_ATTEMPTS_MAX;
 use crate::command_counters::counter_of_plan;
 use crate::session::Session;
+use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use instance::{PreparedPlan, count};
 
 /// What a statement has for itself while it runs.

@@ -16,14 +16,14 @@ use parser::parse;
 use plan::{OutputColumn, Plan};
 use planner::Literals;
 
-use super::cursor::{Cursor, CursorKind};
-use super::hinted_settings::setting_hints;
-use super::planned::PLAN_ATTEMPTS_MAX;
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
 use crate::sink::ResultSink;
+use crate::statement::query::cursor::{Cursor, CursorKind};
+use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
+use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{
     ColumnMeta, ParameterClass, PreparedPlan, ResultShape, StatementText, TextKey, TypedPlan, count,
 };

@@ -16,10 +16,10 @@ use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
 use super::guard::{Ended, Limits, Shield, run_guarded};
-use super::hinted_settings::setting_hints;
 use super::{Done, IdentifierUse, Request};
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
+use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{KillKind, count};
 use variables::Completion;
 

@@ -1,0 +1,101 @@
+//! Counting rows in ranges of an index for the planner, and whether a kept plan's counts are still right.
+//!
+//! Nothing here waits, warns or changes anything: an index of which too little is in memory tells nothing, and then the
+//! plan stays what it is.
+use std::sync::Arc;
+
+use datum::{ColumnType, Condition, Value};
+use expression::{EvalContext, SessionServices};
+use plan::{EstimateCheck, Plan, RangeCondition};
+use schema::TableDef;
+
+use crate::session::Session;
+
+/// The session as the bounds of ranges see it while they are only estimated.
+struct Unseen;
+
+impl SessionServices for Unseen {
+    fn warn(&self, _: Condition) {}
+
+    fn user_variable(&self, _: &str) -> Option<(Value, ColumnType)> {
+        None
+    }
+
+    fn set_user_variable(&self, _: &str, _: Value, _: ColumnType) -> Result<(), datum::SqlError> {
+        Ok(())
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        0
+    }
+
+    fn set_last_insert_id(&self, _: u64) {}
+
+    fn row_count(&self) -> i64 {
+        0
+    }
+
+    fn found_rows(&self) -> u64 {
+        0
+    }
+}
+
+impl Session {
+    /// Whether the plan is for values like these.
+    pub(crate) fn suits(&self, plan: &Plan, parameters: &[Value]) -> bool {
+        plan.checks.iter().all(|check| self.holds(check, parameters))
+    }
+
+    fn holds(&self, check: &EstimateCheck, parameters: &[Value]) -> bool {
+        let Some(handle) = self.instance.catalog().table_by_id(check.table) else { return true };
+        let rows = self.count_in(handle.definition(), check.index, &check.ranges, parameters);
+        rows.is_none_or(|rows| check.accepts(rows))
+    }
+
+    pub(in crate::statement) fn count_in(
+        &self,
+        table: &TableDef,
+        index: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+    ) -> Option<f64> {
+        let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
+        let layout = ready.layout().indexes.get(index)?;
+        let context = self.estimating_context(parameters);
+        let ranges = executor::key_ranges(table, &layout.parts, ranges, &context).ok()?;
+        let rows = ready.estimated_rows() as f64;
+        let engine = self.instance.engine();
+        ranges.iter().map(|range| engine.records_in_memory(layout.tree, range, rows)).sum()
+    }
+
+    /// As `CatalogView::share_in_histogram`.
+    pub(in crate::statement) fn share_of_column(
+        &self,
+        table: &TableDef,
+        column: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+    ) -> Option<f64> {
+        let definition = &table.columns[column];
+        let handle = self.instance.catalog().table_by_id(table.id)?;
+        let (histograms, known) = (handle.statistics().histograms(), handle.statistics().present());
+        let is_it = |known: &&table::Histogram| known.column == definition.name;
+        let made = histograms.iter().find(is_it);
+        let sampled = || known.as_ref().and_then(|known| known.columns.iter().find(is_it));
+        let histogram = made.or_else(sampled)?;
+        let part = [table::histogram_part(column, &definition.column_type)];
+        let context = self.estimating_context(parameters);
+        let ranges = executor::key_ranges(table, &part, ranges, &context).ok()?;
+        Some(match made.is_some() || ranges.is_empty() {
+            true => histogram.share(&ranges),
+            false => histogram.share_at_least(&ranges),
+        })
+    }
+
+    /// What bounds are evaluated with. The clock of the last statement will do.
+    fn estimating_context(&self, parameters: &[Value]) -> EvalContext {
+        let settings =
+            self.statement_settings.clone().unwrap_or_else(|| Arc::new(self.expression_settings()));
+        EvalContext::new(settings, Arc::new(Unseen)).with_parameters(parameters.to_vec())
+    }
+}

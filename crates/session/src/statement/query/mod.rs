@@ -1,0 +1,14 @@
+//! Queries and changes: planned or taken from the plan cache, their tables locked, run in a transaction, and explained.
+
+pub(super) mod catalog_view;
+pub(super) mod cursor;
+pub(super) mod dive;
+pub(super) mod evaluate;
+pub(super) mod explain;
+pub(super) mod fill;
+pub(super) mod literals;
+pub(super) mod optimizer_trace;
+pub(super) mod plan_tables;
+pub(super) mod planned;
+pub(super) mod reach;
+pub(super) mod safe_updates;

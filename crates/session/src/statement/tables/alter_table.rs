@@ -1,0 +1,300 @@
+//! ALTER TABLE, CREATE INDEX and DROP INDEX.
+//!
+//! Three ways, the cheapest that does it: a new descriptor over the same trees; new index trees filled from the
+//! rows; a copy of all rows into new trees. Each is one atomic schema change. Who may use the table meanwhile: `online`.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use catalog::{RowConverter, SchemaChange, check_rows};
+use datum::{ColumnType, SqlError, error_code};
+use parser::ast::{AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption};
+use table::{ParentLink, ReadyTable, TableHandle};
+
+use crate::session::Session;
+use crate::statement::guard::Shield;
+use crate::statement::tables::online::AlterLocks;
+use crate::statement::{Done, Effects};
+use definition::{
+    AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
+    adds_lacking_dates, apply_alterations, check_algorithm, choose_means, computes_values, copied_keys,
+    follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
+};
+
+impl Session {
+    pub(in crate::statement) async fn alter_table(
+        &mut self,
+        statement: &AlterTable<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let name = self.table_name(statement.table)?;
+        self.alter(name, statement.specifications, statement.change, shield).await
+    }
+
+    pub(in crate::statement) async fn create_index(
+        &mut self,
+        statement: &CreateIndex<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let name = self.table_name(statement.table)?;
+        let specifications = [AlterSpecification::AddIndex(statement.index)];
+        self.alter(name, &specifications, statement.change, shield).await
+    }
+
+    pub(in crate::statement) async fn drop_index(
+        &mut self,
+        statement: &DropIndex<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let name = self.table_name(statement.table)?;
+        let specifications = [AlterSpecification::DropIndex(statement.name)];
+        self.alter(name, &specifications, statement.change, shield).await
+    }
+
+    pub(in crate::statement) async fn alter(
+        &mut self,
+        name: TableName,
+        specifications: &[AlterSpecification<'_>],
+        options: SchemaChangeOption,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        self.require_changeable(&name.database)?;
+        let new_name = specifications.iter().find_map(|specification| match specification {
+            AlterSpecification::RenameTable(to) => Some(self.table_name(*to)),
+            _ => None,
+        });
+        let new_name = new_name.transpose()?.filter(|to| *to != name);
+        if self.temporary.has(&name) {
+            return self.alter_temporary(name, new_name, specifications, options, shield).await;
+        }
+        let mut locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
+        let is_renamed = new_name.is_some();
+        let mut alteration = self.alteration(&name, specifications)?;
+        let (followers, added) = self.relate(&mut alteration, new_name, options)?;
+        self.settle_rows(&mut alteration);
+        let means = choose_means(&alteration, has_new_indexes(&alteration), options)?;
+        if is_renamed {
+            check_rename_lock(options)?;
+        }
+        let concurrency = match added.is_empty() {
+            true => means.concurrency,
+            // Rows of the parents must not go while the rows are checked against them.
+            false => Concurrency::Nobody,
+        };
+        self.exclude_for(&mut locks, concurrency).await?;
+        let mut change = self.instance.catalog().begin_change();
+        let (table, copied) = match alteration.rebuild {
+            true => self.rebuild(&mut change, alteration, (&mut locks, concurrency)).await?,
+            false => self.change_in_place(&mut change, alteration, (&mut locks, concurrency)).await?,
+        };
+        self.put_followers(&mut change, followers).await?;
+        let checked = self.check_added(&mut change, &table, &added).await?;
+        let copied = copied.max(checked);
+        self.commit_change(change, shield).await?;
+        if is_only_named(specifications) {
+            return Ok(Done::ok());
+        }
+        let warnings = self.shared.diagnostics.lock().count();
+        let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
+        Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info: info.into() }))
+    }
+
+    pub(in crate::statement) fn alteration(
+        &self,
+        name: &TableName,
+        specifications: &[AlterSpecification<'_>],
+    ) -> Result<Alteration, SqlError> {
+        let catalog = self.instance.catalog();
+        let before = self.stored_table(name)?;
+        let database_collation = catalog.database(&name.database).map(|database| database.collation);
+        let source = self.definition_context();
+        let mut context = source.context();
+        let mut draft = TableDraft::of_table(before.definition());
+        let mut asked = AlterContext { database_collation, ..AlterContext::default() };
+        apply_alterations(specifications, &mut draft, &mut asked, &mut context)?;
+        let (after, sources) = draft.finish(&mut context)?;
+        self.keep_conditions(context.conditions);
+        let mut alteration = Alteration {
+            before,
+            after,
+            sources,
+            auto_increment: asked.auto_increment,
+            rebuild: asked.rebuild,
+        };
+        alteration.keep_clustering();
+        Ok(alteration)
+    }
+
+    /// Checks the table against its parents and children, and gives it its new name. The result: the children whose
+    /// descriptors change with it, and the names of the keys that its rows have to be checked against.
+    fn relate(
+        &self,
+        alteration: &mut Alteration,
+        new_name: Option<TableName>,
+        options: SchemaChangeOption,
+    ) -> Result<(Followers, Vec<String>), SqlError> {
+        let Alteration { before, after, sources, .. } = alteration;
+        let before = before.definition();
+        let names: Vec<String> = after.columns.iter().map(|column| column.name.clone()).collect();
+        let new_column = |old: usize| {
+            let position = sources.iter().position(|source| *source == ColumnSource::Old(old));
+            position.map(|position| names[position].clone())
+        };
+        let mut followers = self.foreign_keys().check_children(before, after, new_column)?;
+        let added = self.foreign_keys().check_foreign_keys(Some(before), after)?;
+        if new_name.is_none() {
+            self.check_check_names(Some(before), after)?;
+        }
+        if !added.is_empty() {
+            check_algorithm(options)?;
+        }
+        let Some(to) = new_name else { return Ok((followers, added)) };
+        let from = TableName::of(before);
+        for (child, _) in self.instance.catalog().children_of(&from.database, &from.name) {
+            let child = child.definition();
+            if child.id != before.id {
+                followers.entry(TableName::of(child)).or_insert_with(|| (child.clone(), (**child).clone()));
+            }
+        }
+        let renamed = |name: &TableName| (*name == from).then(|| to.clone());
+        follow_renames(after, renamed);
+        followers.values_mut().for_each(|(_, follower)| follow_renames(follower, renamed));
+        after.foreign_keys.iter().try_for_each(|key| self.foreign_keys().check_key_name(after, &key.name))?;
+        self.check_check_names(Some(before), after)?;
+        self.foreign_keys().check_waiting_children(after)?;
+        Ok((followers, added))
+    }
+
+    async fn put_followers(&self, change: &mut SchemaChange, followers: Followers) -> Result<(), SqlError> {
+        for (before, after) in followers.into_values() {
+            change.remove_definition(&before).await?;
+            self.put_renamed(change, &before, after).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks the rows against new foreign keys; the number of rows, if there are such keys.
+    async fn check_added(
+        &self,
+        change: &mut SchemaChange,
+        table: &Arc<TableHandle>,
+        added: &[String],
+    ) -> Result<u64, SqlError> {
+        let definition = table.definition();
+        let mut count = 0;
+        for key in definition.foreign_keys.iter().filter(|key| added.contains(&key.name)) {
+            let parent = match key.references(&definition.database, &definition.name) {
+                true => Some(table.clone()),
+                false => self.instance.catalog().table(&key.parent_database, &key.parent_table),
+            };
+            count = check_rows(change, table, &ParentLink::new(key, parent.as_ref())).await?;
+        }
+        Ok(count)
+    }
+
+    /// Whether rows have to be copied; if not, where they have the columns.
+    pub(in crate::statement) fn settle_rows(&self, alteration: &mut Alteration) {
+        alteration.rebuild |= needs_rebuild(alteration) || adds_lacking_dates(alteration, &self.conversion());
+        if !alteration.rebuild {
+            alteration.place_columns(&self.conversion());
+        }
+    }
+
+    /// New index trees and a new descriptor over the old rows; gives the number of rows that were checked.
+    pub(in crate::statement) async fn change_in_place(
+        &self,
+        change: &mut SchemaChange,
+        alteration: Alteration,
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
+    ) -> Result<(Arc<TableHandle>, u64), SqlError> {
+        let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
+        let old = before.definition();
+        let mut built = Vec::new();
+        for position in 0..after.indexes.len() {
+            if after.indexes[position].tree == 0 {
+                after.indexes[position].tree = change.create_tree(&after.name).await?;
+                built.push(position);
+            }
+        }
+        let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
+        let obeyed = self.check_new_constraints(change, old, &handle).await?;
+        if !built.is_empty() {
+            let after = (handle, &sources[..]);
+            self.build_indexes(change, &before, after, built, (&mut *locks, concurrency)).await?;
+        }
+        self.exclude_all(locks).await?;
+        let kept: BTreeSet<u64> = after.indexes.iter().map(|index| index.tree).collect();
+        for index in &old.indexes {
+            if index.tree != old.tree && !kept.contains(&index.tree) {
+                change.drop_tree(&old.name, index.tree).await?;
+            }
+        }
+        change.remove_definition(old).await?;
+        let table = match auto_increment {
+            Some(_) => {
+                // It may be lower than what the tree's mark says.
+                after.auto_increment_resets += 1;
+                change.put_table(after).await?
+            }
+            None => self.put_renamed(change, old, after).await?,
+        };
+        Ok((table, obeyed))
+    }
+
+    /// A copy of all rows into new trees under a new table id.
+    pub(in crate::statement) async fn rebuild(
+        &self,
+        change: &mut SchemaChange,
+        alteration: Alteration,
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
+    ) -> Result<(Arc<TableHandle>, u64), SqlError> {
+        let keys = copied_keys(&alteration);
+        let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
+        let old = before.definition();
+        let ready = before.clone().ready(self.instance.engine()).await?;
+        let counted = after.auto_increment_column().map(|column| sources[column]);
+        let old_counter = old.auto_increment_column().map(ColumnSource::Old);
+        let keeps_counter = old_counter.is_some() && old_counter == counted;
+        if auto_increment.is_none() {
+            // A column that takes the place of another starts anew.
+            after.auto_increment_start = if keeps_counter { ready.auto_increment().peek() } else { 1 };
+        }
+        after.choose_clustering();
+        after.id = self.instance.catalog().new_table_id();
+        change.create_trees(&mut after).await?;
+        let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
+        let columns: Vec<ColumnType> =
+            after.columns.iter().map(|column| column.column_type.clone()).collect();
+        let maker = self.row_maker(handle.definition())?;
+        let mut converter = Converter::new(self, self.conversion(), old, &after, &sources, &maker);
+        let copying = (keys, &mut converter as &mut dyn RowConverter);
+        let copied = self.copy_table(change, (&before, &handle), copying, (&mut *locks, concurrency)).await?;
+        drop(converter);
+        self.exclude_all(locks).await?;
+        change.drop_table(old).await?;
+        // The new tree has no mark of what was copied, nor of what was counted meanwhile.
+        after.auto_increment_start = after.auto_increment_start.max(handle.auto_increment().peek());
+        if auto_increment.is_none() && keeps_counter {
+            after.auto_increment_start = after.auto_increment_start.max(ready.auto_increment().peek());
+        }
+        let table = change.put_table(after).await?;
+        // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
+        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
+            || computes_values(table.definition(), old, &sources);
+        Ok((table, if converts { copied } else { 0 }))
+    }
+}
+
+/// Error 1845: nobody can use a table while its name changes.
+fn check_rename_lock(options: SchemaChangeOption) -> Result<(), SqlError> {
+    match options.lock {
+        Some(LockOption::None | LockOption::Shared) => {
+            Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED.with(&[&"LOCK=NONE/SHARED", &"LOCK=EXCLUSIVE"]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether entries have to be made for some index.
+pub(in crate::statement) fn has_new_indexes(alteration: &Alteration) -> bool {
+    alteration.after.indexes.iter().any(|index| index.tree == 0)
+}

@@ -1,0 +1,56 @@
+//! CHECK constraints in data definition: names that are unique in a database, and rows that are there already.
+use catalog::{SchemaChange, for_each_row};
+use datum::SqlError;
+use definition::{ER_CHECK_CONSTRAINT_DUP_NAME, newly_enforced};
+use executor::check_row;
+use plan::RowRules;
+use schema::TableDef;
+use table::TableHandle;
+
+use crate::session::Session;
+
+impl Session {
+    /// Error 3822: names of CHECK constraints are unique in their database. `before` is the table as it was.
+    pub(in crate::statement) fn check_check_names(
+        &self,
+        before: Option<&TableDef>,
+        after: &TableDef,
+    ) -> Result<(), SqlError> {
+        if after.checks.is_empty() {
+            return Ok(());
+        }
+        for other in self.instance.catalog().tables(&after.database) {
+            let other = other.definition();
+            if before.is_some_and(|before| before.id == other.id) {
+                continue;
+            }
+            for check in &after.checks {
+                if other.checks.iter().any(|taken| taken.name.eq_ignore_ascii_case(&check.name)) {
+                    return Err(ER_CHECK_CONSTRAINT_DUP_NAME.with(&[&check.name]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the rows against constraints that are new, or enforced from now on; the number of rows, if there are such
+    /// constraints.
+    pub(in crate::statement) async fn check_new_constraints(
+        &self,
+        change: &mut SchemaChange,
+        before: &TableDef,
+        table: &TableHandle,
+    ) -> Result<u64, SqlError> {
+        let after = table.definition();
+        let names: Vec<&str> = newly_enforced(before, after).map(|check| check.name.as_str()).collect();
+        if names.is_empty() {
+            return Ok(0);
+        }
+        let Some(rules) = self.row_rules(after)? else { return Ok(0) };
+        let checks = rules.checks.iter().filter(|check| names.contains(&check.name.as_str()));
+        let rules =
+            RowRules { generated: Vec::new(), checks: checks.cloned().collect(), ..RowRules::default() };
+        let context = self.change_context();
+        for_each_row(change, table, &mut |row| check_row(&rules, row, &context)).await
+    }
+}

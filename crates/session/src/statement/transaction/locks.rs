@@ -1,0 +1,174 @@
+//! The metadata locks that statements take.
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use catalog::{LockGuard, LockMode, LockName};
+use datum::{SqlError, error_code};
+use definition::TableName;
+
+use crate::session::Session;
+use crate::statement::guard::within;
+
+/// How many times longer than the first one the longest request is.
+const STEPS_MAX: u32 = 8;
+/// How long the others have between two requests.
+const REST: Duration = Duration::from_millis(100);
+
+/// The requests for one lock, as long as `lock_wait_timeout` in all. The first one keeps others waiting for `ddl_lock_step`. Those
+/// who have the table go on meanwhile, so it takes longer only when one of them does.
+pub(in crate::statement) struct LockSteps {
+    step: Duration,
+    step_max: Duration,
+    left: Duration,
+}
+
+impl LockSteps {
+    pub fn new(session: &Session) -> LockSteps {
+        let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
+        let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
+        LockSteps { step, step_max: step * STEPS_MAX, left }
+    }
+
+    fn take(&mut self, wanted: Duration) -> Duration {
+        let taken = wanted.min(self.left);
+        self.left -= taken;
+        taken
+    }
+
+    /// How long the next request may take.
+    fn next(&mut self) -> Duration {
+        let step = self.step;
+        self.step = (step + step / 8).min(self.step_max);
+        self.take(step)
+    }
+}
+
+/// Each name once, with its strongest mode, in their order.
+fn strongest(mut names: Vec<(LockName, LockMode)>) -> Vec<(LockName, LockMode)> {
+    names.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
+    names.dedup_by(|later, earlier| later.0 == earlier.0);
+    names
+}
+
+impl Session {
+    /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
+    pub(in crate::statement) async fn lock_with_relatives(
+        &self,
+        locks: Vec<(LockName, LockMode)>,
+        mode: LockMode,
+        relatives: impl Fn() -> BTreeSet<TableName>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        loop {
+            let wanted = relatives();
+            let others = wanted.iter().map(|name| (name.lock(), mode));
+            let guards = self.lock_for_change(locks.iter().cloned().chain(others).collect()).await?;
+            if relatives().is_subset(&wanted) {
+                return Ok(guards);
+            }
+        }
+    }
+
+    /// Locks shared what a plan uses, until the transaction ends.
+    pub(crate) async fn lock_shared(&mut self, locks: &[(LockName, LockMode)]) -> Result<(), SqlError> {
+        for (name, mode) in locks {
+            let mut held = self.transaction.locks.iter();
+            if held.any(|guard| guard.name() == name && guard.mode() >= *mode) {
+                continue;
+            }
+            let guard = self.lock(name, *mode).await?;
+            self.transaction.locks.push(guard);
+        }
+        Ok(())
+    }
+
+    /// Locks for one DDL statement: databases shared, tables exclusive, in the order of their names so that two
+    /// such statements cannot wait for each other. What would make others wait is asked for in steps.
+    pub(crate) async fn lock_for_change(
+        &self,
+        names: Vec<(LockName, LockMode)>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        let names = strongest(names);
+        let stops_others = |(name, mode): &(LockName, LockMode)| {
+            *mode == LockMode::Exclusive && matches!(name, LockName::Table(..))
+        };
+        if !names.iter().any(stops_others) {
+            return self.lock_all(names).await;
+        }
+        let mut steps = LockSteps::new(self);
+        loop {
+            if let Some(guards) = self.lock_step(&names, &mut steps).await? {
+                return Ok(guards);
+            }
+            self.rest(&names, &mut steps).await?;
+        }
+    }
+
+    /// The same for locks that are held until somebody says otherwise: others wait behind the request.
+    pub(in crate::statement) async fn lock_all(
+        &self,
+        names: Vec<(LockName, LockMode)>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        let mut guards = Vec::with_capacity(names.len());
+        for (name, mode) in strongest(names) {
+            guards.push(self.lock(&name, mode).await?);
+        }
+        Ok(guards)
+    }
+
+    /// One request for all of them, which is given up when it takes too long: what stood behind it goes on.
+    pub(in crate::statement) async fn lock_step(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<Option<Vec<LockGuard>>, SqlError> {
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        let all = async {
+            let mut guards = Vec::with_capacity(names.len());
+            for (name, mode) in names {
+                guards.push(match locks.try_acquire(owner, name, *mode) {
+                    Some(guard) => guard,
+                    None => locks.acquire_politely(owner, name.clone(), *mode).await?,
+                });
+            }
+            Ok(guards)
+        };
+        let limit = steps.next();
+        match within(self.instance.timer(), limit, all).await {
+            Some(Ok(guards)) => Ok(Some(guards)),
+            Some(Err(catalog::LockDeadlock)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            None => Ok(None),
+        }
+    }
+
+    /// The time between two steps, which ends when the lock that was in the way is free; error 1205 when there is none left.
+    pub(in crate::statement) async fn rest(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<(), SqlError> {
+        if steps.left.is_zero() {
+            return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
+        }
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        let is_taken = |(name, mode): &&(LockName, LockMode)| locks.try_acquire(owner, name, *mode).is_none();
+        if let Some((name, mode)) = names.iter().find(is_taken) {
+            let aside = locks.acquire_aside(owner, name.clone(), *mode);
+            // Whom it would wait for ever is told by the next step.
+            drop(within(self.instance.timer(), steps.take(REST), aside).await);
+        }
+        Ok(())
+    }
+
+    /// For a statement that changes accounts.
+    pub(in crate::statement) async fn lock_accounts(&self) -> Result<LockGuard, SqlError> {
+        self.lock(&LockName::Accounts, LockMode::Exclusive).await
+    }
+
+    async fn lock(&self, name: &LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        match locks.try_acquire(owner, name, mode) {
+            Some(guard) => Ok(guard),
+            None => self.settled(locks.acquire(owner, name.clone(), mode)).await,
+        }
+    }
+}
