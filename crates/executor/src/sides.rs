@@ -24,6 +24,11 @@ impl Sides {
         self.inner.is_some()
     }
 
+    /// Rows were put aside since the beginning.
+    pub fn has_divided(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// From now on inner rows are put aside.
     pub async fn begin(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let file = match &self.file {

@@ -48,4 +48,6 @@ pub struct HashJoin {
     pub inner_positions: Vec<usize>,
     /// The order of the outer rows is wanted of the joined ones.
     pub keeps_order: bool,
+    /// The inner side's rows are the same in each run, so that what is in the table serves the next one, too.
+    pub keeps_table: bool,
 }

@@ -6,6 +6,7 @@ use crate::join_parts::{is_late, positions_of};
 use crate::join_source::Way;
 use crate::or_parts::add_parts;
 use crate::planner::Planner;
+use crate::price::price;
 use datum::SqlError;
 use expression::Expr;
 use plan::{JoinKind, NestedLoop, Node, NodeKind};
@@ -37,22 +38,52 @@ impl Planner<'_> {
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
-                inner.conditions.extend(on);
-                let rows = outer.estimate.rows;
-                let (inner, _) = self.plan_list(block, inner, before, None)?;
-                let join = NestedLoop {
-                    outer: Box::new(outer),
-                    inner: Box::new(inner),
-                    kind: JoinKind::Left,
-                    on: Vec::new(),
-                    inner_positions: positions_of(block, inner_sources),
+                let hashed = match self.may_keep_list(block, inner_sources) {
+                    true => self.hashed_side(block, &outer, (&inner, &on), build, JoinKind::Left)?,
+                    false => None,
                 };
-                Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows)
+                let mut looked_block = block.clone();
+                let looked = self.looked_up_list(&mut looked_block, outer, inner, on, before)?;
+                let (node, planned) = match hashed {
+                    Some(hashed) if price(&hashed.0) < price(&looked) => hashed,
+                    _ => (looked, looked_block),
+                };
+                *block = planned;
+                node
             }
         };
         build.placed |= inner_sources;
         let usable = take_covered(block, build);
         build.node = Some(crate::select_build::filter(node, usable));
         Ok(())
+    }
+
+    /// Whether the rows of the sources may be read once, before it is known which of them are needed.
+    fn may_keep_list(&self, block: &Block, sources: u64) -> bool {
+        let is_locked = |source: usize| block.sources[source].lock.is_some();
+        block.row_goal.is_none()
+            && !(0..block.sources.len()).any(|source| sources >> source & 1 == 1 && is_locked(source))
+    }
+
+    /// The inner side joined again for each row.
+    fn looked_up_list(
+        &mut self,
+        block: &mut Block,
+        outer: Node,
+        mut inner: JoinList,
+        on: Vec<Expr>,
+        before: u64,
+    ) -> Result<Node, SqlError> {
+        let (inner_sources, rows) = (inner.sources(), outer.estimate.rows);
+        inner.conditions.extend(on);
+        let (inner, _) = self.plan_list(block, inner, before, None)?;
+        let join = NestedLoop {
+            outer: Box::new(outer),
+            inner: Box::new(inner),
+            kind: JoinKind::Left,
+            on: Vec::new(),
+            inner_positions: positions_of(block, inner_sources),
+        };
+        Ok(Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows))
     }
 }

@@ -31,6 +31,9 @@ pub struct WantedOrder {
     pub limit: Option<f64>,
 }
 
+/// How deep in one another semijoins may be tried as driving ones: each doubles the plans of those inside of it.
+const SEARCHES_MAX: usize = 2;
+
 /// A list while its items are placed.
 pub struct Build {
     pub node: Option<Node>,
@@ -82,7 +85,19 @@ impl Planner<'_> {
     }
 
     /// Plans the list as it is and with one after another of its semijoins driving, as long as that gets cheaper.
-    fn plan_cheapest(
+    pub fn plan_cheapest(
+        &mut self,
+        block: &mut Block,
+        list: JoinList,
+        wanted: Option<&WantedOrder>,
+    ) -> Result<(Node, bool), SqlError> {
+        self.searches += 1;
+        let plan = self.search_driving(block, list, wanted);
+        self.searches -= 1;
+        plan
+    }
+
+    fn search_driving(
         &mut self,
         block: &mut Block,
         mut list: JoinList,
@@ -90,7 +105,7 @@ impl Planner<'_> {
     ) -> Result<(Node, bool), SqlError> {
         let tests = list.items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Test(_)));
         let places: Vec<usize> = tests.map(|(place, _)| place).collect();
-        if places.is_empty() || list.straight || self.builds_correlated {
+        if places.is_empty() || list.straight || self.builds_correlated || self.searches > SEARCHES_MAX {
             return self.plan_list(block, list, 0, wanted);
         }
         let mut tried = block.clone();

@@ -89,6 +89,7 @@ impl Planner<'_> {
             on,
             inner_positions,
             keeps_order: ordered,
+            keeps_table: false,
         };
         if keeps_outer && !join.outer_keys.is_empty() {
             std::mem::swap(&mut join.outer, &mut join.inner);

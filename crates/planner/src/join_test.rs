@@ -3,19 +3,18 @@
 //!
 //! Called by `join_order` once the tables are there that the conditions of a match read. The cheapest way is taken.
 use crate::block::{Block, Source, SourceColumn, SourceKind};
-use crate::join_cost::fits_for_all;
+use crate::hash_side::is_self_contained;
 use crate::join_list::{Item, JoinList, Test};
 use crate::join_order::Build;
-use crate::join_parts::{equality_sides, is_late, is_ready, positions_of};
+use crate::join_parts::equality_sides;
 use crate::planner::Planner;
 use crate::price::price;
 use crate::select_build::project;
 use crate::semijoin::tells_apart;
 use crate::switches::Switch;
-use crate::walk::{any, is_volatile};
-use datum::{CompareMode, SqlError};
+use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
-use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
+use plan::{JoinKind, NestedLoop, Node, NodeKind};
 
 /// Plans are made with each of so many semijoins driving, and without.
 pub const DRIVING_MAX: usize = 4;
@@ -42,7 +41,7 @@ impl Planner<'_> {
         let rows = outer.rows_passing();
         let kind = if test.anti { JoinKind::Anti } else { JoinKind::Semi };
         let before = build.placed;
-        let hashed = self.hashed_test(block, &outer, &test, build, kind)?;
+        let hashed = self.hashed_side(block, &outer, (&test.inner, &test.on), build, kind)?;
         let mut looked_block = block.clone();
         let mut list = test.inner.clone();
         list.conditions.extend(test.on.iter().cloned());
@@ -75,70 +74,6 @@ impl Planner<'_> {
         });
         build.placed |= own;
         Ok(())
-    }
-
-    /// Through a hash table, if a condition connects the sides and nothing stands in the way; without an equality each row
-    /// is compared with all that is kept.
-    fn hashed_test(
-        &mut self,
-        block: &Block,
-        outer: &Node,
-        test: &Test,
-        build: &Build,
-        kind: JoinKind,
-    ) -> Result<Option<(Node, Block)>, SqlError> {
-        let (own, before) = (test.inner.sources(), build.placed);
-        let (inner_only, between): (Vec<Expr>, Vec<Expr>) =
-            test.on.iter().cloned().partition(|condition| block.sources_of(condition) & !own == 0);
-        let (equalities, on): (Vec<Expr>, Vec<Expr>) = between
-            .into_iter()
-            .partition(|condition| equality_sides(block, condition, before, own).is_some());
-        let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
-        let connects = match equalities.is_empty() {
-            true => !build.is_inner && may_keep_all(block, test, &on),
-            false => equalities.iter().all(converts_quietly),
-        };
-        let may_hash = connects
-            && self.hashes(block, own)
-            && !self.builds_correlated
-            && !on.iter().chain(&equalities).any(|condition| is_late(block, condition))
-            && !test.inner.any_condition(&reads_outer)
-            && is_self_contained(block, own);
-        if !may_hash {
-            return Ok(None);
-        }
-        let mut block = block.clone();
-        let mut list = test.inner.clone();
-        list.conditions.extend(inner_only);
-        let (inner, _) = self.plan_list(&mut block, list, 0, None)?;
-        if equalities.is_empty() && !fits_for_all(&block, own, inner.rows_passing()) {
-            return Ok(None);
-        }
-        let (mut outer_keys, mut inner_keys, mut modes) = (Vec::new(), Vec::new(), Vec::new());
-        for condition in equalities {
-            let (outer_key, inner_key, mode) =
-                equality_sides(&block, &condition, before, own).expect("partitioned by this");
-            outer_keys.push(outer_key);
-            inner_keys.push(inner_key);
-            modes.push(mode);
-        }
-        let inner_positions = match on.is_empty() {
-            true => Vec::new(),
-            false => positions_of(&block, own),
-        };
-        let join = HashJoin {
-            outer: Box::new(outer.clone()),
-            inner: Box::new(inner),
-            kind,
-            outer_keys,
-            inner_keys,
-            modes,
-            on,
-            inner_positions,
-            keeps_order: build.ordered,
-        };
-        let rows = rows_left(outer.rows_passing());
-        Ok(Some((Node::new(NodeKind::HashJoin(Box::new(join)), block.frame.len(), rows), block)))
     }
 
     /// The list with the values of one of its semijoins as a table, and the block that has this table; `None` where a row
@@ -180,7 +115,7 @@ impl Planner<'_> {
         }
         let mut inner = test.inner.clone();
         inner.conditions.extend(inner_only);
-        let (node, _) = self.plan_list(&mut block, inner, 0, None)?;
+        let (node, _) = self.plan_cheapest(&mut block, inner, None)?;
         let rows = node.rows_passing();
         let node = project(node, pairs.iter().map(|(_, inner, ..)| inner.clone()).collect());
         let column =
@@ -218,33 +153,6 @@ impl Planner<'_> {
     }
 }
 
-/// Whether all rows of a test's inner side may be kept to be compared with each row, though no equality connects them.
-fn may_keep_all(block: &Block, test: &Test, on: &[Expr]) -> bool {
-    let own = test.inner.sources();
-    let is_plain =
-        |source: &Source| matches!(source.kind, SourceKind::Stored { .. }) && source.lock.is_none();
-    let is_inner = |number: usize| own >> number & 1 == 1;
-    let differs = |condition: &Expr| any(condition, &is_volatile);
-    !on.is_empty()
-        && block.sources.iter().enumerate().all(|(number, source)| !is_inner(number) || is_plain(source))
-        && !test.on.iter().any(differs)
-        && !test.inner.any_condition(&differs)
-}
-
-/// No query among the sources reads tables of another one.
-fn is_self_contained(block: &Block, own: u64) -> bool {
-    (0..block.sources.len())
-        .filter(|source| own >> source & 1 == 1)
-        .all(|source| is_ready(block, source, own))
-}
-
-/// No value of either side is one that a comparison warns about.
-pub fn converts_quietly(equality: &Expr) -> bool {
-    let ExprKind::Compare(_, mode, left, right) = &equality.kind else { return false };
-    let is_text = |side: &Expr| side.ty.column.kind.is_string();
-    matches!(mode, CompareMode::Text(_)) || !is_text(left) && !is_text(right)
-}
-
 /// The inner side of a hash join.
 fn inner_of(node: &Node) -> Option<&Node> {
     match &node.kind {
@@ -267,6 +175,6 @@ fn rows_read(node: &Node) -> f64 {
 }
 
 /// A guess of how many rows a test leaves.
-fn rows_left(rows: f64) -> f64 {
+pub fn rows_left(rows: f64) -> f64 {
     (rows * 0.5).max(1.0)
 }

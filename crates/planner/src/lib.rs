@@ -62,6 +62,7 @@ mod assigned;
 mod dive;
 mod entry_filter;
 mod equal_columns;
+mod hash_side;
 pub mod hints;
 mod index_merge;
 mod join_cost;

@@ -95,6 +95,8 @@ pub struct Planner<'p> {
     pub derived_depth: usize,
     /// The block being built takes values of the blocks around it.
     pub builds_correlated: bool,
+    /// How many searches for driving semijoins are under way, one inside the other.
+    pub searches: usize,
 }
 
 /// Nesting of query blocks, as deep as MySQL allows.
@@ -143,6 +145,7 @@ impl<'p> Planner<'p> {
             subquery_depth: 0,
             derived_depth: 0,
             builds_correlated: false,
+            searches: 0,
         }
     }
 

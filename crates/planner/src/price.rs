@@ -81,7 +81,9 @@ pub fn price_of(node: &Node) -> Price {
                 true => kept.max(1.0),
                 false => 1.0,
             };
-            plus(price_of(&join.outer), built + join.outer.rows_passing() * compared * COST_PROBE)
+            let probed = plus(price_of(&join.outer), join.outer.rows_passing() * compared * COST_PROBE);
+            let built_again = if join.keeps_table { 0.0 } else { built };
+            Price { first: probed.first + built, again: probed.again + built_again }
         }
         NodeKind::UnionAll { inputs } => each(inputs.iter().map(price).sum()),
         NodeKind::SetDifference { left, right, .. } => {

@@ -7,7 +7,7 @@ use crate::block::{Block, Position, SourceKind, SubqueryPlan};
 use crate::bound::{BoundBlock, Logical};
 use crate::condition::split_conjuncts;
 use crate::from::JoinTree;
-use crate::join_test::converts_quietly;
+use crate::hash_side::converts_quietly;
 use crate::merge::{SOURCES_MAX, absorb, recount_needs};
 use crate::planner::Planner;
 use crate::switches::Switch;

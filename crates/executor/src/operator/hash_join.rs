@@ -92,6 +92,11 @@ impl<'p> HashJoinRows<'p> {
         }
     }
 
+    /// Whether the table is filled for the next run as well.
+    fn serves_again(&self) -> bool {
+        self.plan.keeps_table && self.is_filled && !self.aside.has_divided()
+    }
+
     /// Brings the inner side into the table, and what does not fit to disk.
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         self.inner.start(&self.base);
@@ -311,8 +316,10 @@ impl<'p> HashJoinRows<'p> {
     /// Goes to the next pair of parts that were put aside; false when there is none.
     async fn next_part(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
         let Some((inner, outer)) = self.aside.next_pair(context).await? else {
-            self.table.clear();
-            self.held.release(&mut context.memory);
+            if !self.serves_again() {
+                self.table.clear();
+                self.held.release(&mut context.memory);
+            }
             return Ok(false);
         };
         self.fill_from(inner, context).await?;
@@ -407,8 +414,10 @@ impl Operator for HashJoinRows<'_> {
         self.outer_more = true;
         self.outer_count = 0;
         self.current = None;
-        self.table.clear();
-        self.is_filled = false;
+        if !self.serves_again() {
+            self.table.clear();
+            self.is_filled = false;
+        }
         self.aside = Sides::default();
         self.outer_part = None;
         self.ordered = None;

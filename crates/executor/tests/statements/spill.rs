@@ -44,6 +44,8 @@ const UNORDERED: &[&str] = &[
     "SELECT t.id FROM t WHERE t.id > 100 AND EXISTS (SELECT 1 FROM u WHERE u.a < t.c - 18 OR u.c > t.a)",
     "SELECT t.id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a > t.a + 20 AND u.c < t.c)",
     "SELECT t.id, v.id FROM u JOIN t ON u.a > t.a + 35 JOIN u AS v ON v.id = t.id OR v.c > u.c + 18",
+    "SELECT t.id, u.id, v.id FROM t LEFT JOIN (u JOIN u AS v ON v.id = u.a) ON t.b = u.b AND v.c > t.a",
+    "SELECT t.id, u.id FROM t LEFT JOIN u ON u.id = t.a AND u.b IN (SELECT b FROM u AS w WHERE w.c < 15)",
     "SELECT a, b FROM t UNION SELECT a, b FROM u",
     "SELECT a, b FROM t UNION ALL SELECT a, b FROM u",
     "SELECT a, b FROM t INTERSECT SELECT a, b FROM u",
