@@ -20,6 +20,9 @@ use crate::outcome::{Run, Second, Summary};
 use crate::stop::Stop;
 use crate::worker::{END_PAUSE, Shared, Worker};
 
+/// Open files that are no connections, at most.
+const FILES_BESIDE: u64 = 100;
+
 /// How to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -70,6 +73,7 @@ pub fn run(
         tell(Event::Connecting(shared.ready.load(Ordering::Relaxed)));
         std::thread::sleep(Duration::from_millis(20));
     }
+    tell(Event::Connecting(shared.ready.load(Ordering::Relaxed)));
     let start = Instant::now();
     let mut gathered = Gathered::new(workload.kinds().len());
     if !stop.is_wanted() {
@@ -193,13 +197,18 @@ pub(crate) fn own_cpu() -> f64 {
 /// Has the kernel allow as many sockets as are needed.
 fn allow_files(connections: usize) -> Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let needed = connections as u64 + 100;
+    let needed = connections as u64 + FILES_BESIDE;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
-    let maximum = limit.maximum.map_or(needed, |maximum| maximum.max(needed));
-    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: Some(maximum) }).map_err(|_| {
-        format!("{connections} connections need `ulimit -n {needed}`, which is not allowed here")
+    let maximum = limit.maximum.map(|maximum| maximum.max(needed));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum }).map_err(|_| {
+        let allowed = limit.maximum.unwrap_or(0);
+        format!(
+            "{connections} connections need {needed} open files, and {allowed} are allowed here: take at most {} \
+             connections, or let root raise the limit (nofile in limits.conf, LimitNOFILE= of a service)",
+            allowed.saturating_sub(FILES_BESIDE)
+        )
     })
 }

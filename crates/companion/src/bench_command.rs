@@ -11,7 +11,8 @@ use serde_json::json;
 use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, default_history, dsn};
-use crate::output::{Bar, Lines, grouped, say, second_line, summary_text};
+use crate::lines::Lines;
+use crate::output::{Bar, grouped, say, second_line, summary_text};
 use crate::record_command::Beside;
 
 /// Prints the workloads.
@@ -157,31 +158,30 @@ impl Run {
             "type": "bench", "workload": self.workload.shown(), "dsn": dsn.to_string(), "seed": self.workload.seed,
             "connections": self.connections, "threads": plan.threads, "rate": self.drive.rate,
             "warmup": self.drive.warmup, "time": self.drive.time,
-        }))?;
+        }));
         let recorder = self.record.as_deref().map(|path| Beside::start(&dsn, path));
-        let mut failure = None;
-        let result = run(&plan, &*workload, &stop, &mut |event| {
-            if let Event::Second(second) = event {
+        let mut bar = Bar::patient();
+        let result = run(&plan, &*workload, &stop, &mut |event| match event {
+            Event::Connecting(count) => bar.connecting(count, self.connections),
+            Event::Second(second) => {
                 if !self.quiet {
                     say!("{}", second_line(second));
                 }
-                if let Err(error) = lines.put(&second.json()) {
-                    failure.get_or_insert(error);
-                }
+                lines.put(&second.json());
             }
         });
         let recorded = recorder.map_or(Ok(()), Beside::end);
         let result = result?;
-        recorded?;
-        lines.put(&result.summary.json())?;
+        lines.put(&result.summary.json());
+        let written = lines.end();
         if self.json {
             say!("{}", result.summary.json());
         } else {
             say!("{}", summary_text(&result, self.connections).trim_end());
         }
         let mut is_good = true;
-        for trouble in [&result.failure, &failure].into_iter().flatten() {
-            crate::advice::tell(trouble);
+        for trouble in [result.failure.clone(), recorded.err(), written.err()].into_iter().flatten() {
+            crate::advice::tell(&trouble);
             is_good = false;
         }
         for met in conditions.iter().filter_map(|condition| condition.met(&result.summary)) {

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
-use crate::output::{Lines, ms, say};
+use crate::lines::Lines;
+use crate::output::{ms, say};
 use crate::record_command::Beside;
 
 #[derive(Args)]
@@ -105,6 +106,7 @@ impl Compare {
         }
         self.write(&servers, &verdict)?;
         say!("\n{verdict}\n{}", self.out.display());
+        lines.end()?;
         Ok(!stop.is_wanted())
     }
 
@@ -175,7 +177,7 @@ impl Compare {
         let mut line = result.summary.json();
         line["server"] = json!(server.name);
         line["block"] = json!(block);
-        lines.put(&line)?;
+        lines.put(&line);
         server.take(&result, &recorded);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bench::Result;
 use clap::Args;
 use client::Dsn;
-use recording::{Host, Recording, Sampler, describe_server, now_ms};
+use recording::{Host, Recording, Sampler, Unseen, now_ms};
 use report::Subject;
 use serde_json::json;
 
@@ -56,7 +56,15 @@ impl Doctor {
             None => Subject::read("recording", &self.files)?,
         };
         let findings = report::findings(&subject);
+        let unseen = subject
+            .recording
+            .headers
+            .last()
+            .map_or_else(Vec::new, |header| Unseen::all_of(&header["server"]));
         if self.json {
+            unseen
+                .iter()
+                .for_each(|Unseen { what, why }| say!("{}", json!({ "not_seen": what, "why": why })));
             for finding in &findings {
                 say!(
                     "{}",
@@ -66,8 +74,9 @@ impl Doctor {
             }
             return Ok(true);
         }
+        unseen.iter().for_each(|Unseen { what, why }| say!("not seen: {what} ({why})"));
         if findings.is_empty() {
-            say!("nothing to do");
+            say!("nothing to do{}", if unseen.is_empty() { "" } else { ", as far as was seen" });
         }
         for (number, finding) in findings.iter().enumerate() {
             directory::print_finding(number + 1, finding, "");
@@ -95,9 +104,9 @@ fn look(dsn: &Dsn, time: Duration) -> Result<Recording> {
         let failed = |error: client::Error| format!("{dsn}: {error}");
         let mut sampler = Sampler::connect(dsn).await.map_err(failed)?;
         let mut recording = Recording::default();
-        let server = describe_server(sampler.connection()).await.map_err(failed)?;
-        recording.headers.push(json!({ "type": "recording", "at": now_ms(), "server": server }));
         let mut host = Host::of(dsn);
+        let server = sampler.describe(&host).await.map_err(failed)?;
+        recording.headers.push(json!({ "type": "recording", "at": now_ms(), "server": server }));
         let mut ticks = tokio::time::interval(Duration::from_secs(1));
         let start = Instant::now();
         while start.elapsed() < time + Duration::from_millis(500) {

@@ -1,13 +1,11 @@
-//! What the commands print: progress, a line per second, the summary as text, and JSON lines.
+//! What the commands print: progress, a line per second, and the summary as text.
 //!
 //! Invariant: figures go to standard output, progress to standard error; a bar is drawn on a terminal only.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bench::{Progress, Result, Run, Second, Summary};
-use serde_json::Value;
+use bench::{Progress, Run, Second, Summary};
 
 /// Prints a line to standard output. Who reads it may be gone (`| head`): that is a quiet end and no panic.
 macro_rules! say {
@@ -34,23 +32,28 @@ pub fn print_line(text: std::fmt::Arguments<'_>) {
 pub struct Bar {
     is_terminal: bool,
     last: Option<Instant>,
+    is_drawn: bool,
     told: Option<(&'static str, usize)>,
 }
 
 impl Bar {
     pub fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), last: None, told: None }
+        Self { is_terminal: std::io::stderr().is_terminal(), last: None, is_drawn: false, told: None }
     }
 
+    /// A bar for what is mostly done before there would be anything to see.
+    pub fn patient() -> Self {
+        Self { last: Some(Instant::now()), ..Self::new() }
+    }
+
+    /// How far a load is.
     pub fn show(&mut self, progress: Progress) {
-        let pause = Duration::from_millis(if self.is_terminal { 200 } else { 10_000 });
         let is_end = progress.done == progress.all;
         // The end of a step is told once.
         let is_told = self.told == Some((progress.step, progress.done));
-        if is_told || !is_end && self.last.is_some_and(|last| last.elapsed() < pause) {
+        if is_told || !is_end && !self.is_time() {
             return;
         }
-        self.last = Some(Instant::now());
         self.told = Some((progress.step, progress.done));
         let share = if progress.all == 0 { 1.0 } else { progress.done as f64 / progress.all as f64 };
         let seconds = progress.elapsed.as_secs_f64();
@@ -67,10 +70,29 @@ impl Bar {
             grouped(progress.rows),
             grouped(rate as u64),
         );
+        self.draw(share, &text);
+    }
+
+    /// How many connections stand.
+    pub fn connecting(&mut self, done: usize, all: usize) {
+        if self.is_time() || done == all && self.is_drawn {
+            let text = format!("connecting {} of {}", grouped(done as u64), grouped(all as u64));
+            self.draw(done as f64 / all.max(1) as f64, &text);
+        }
+    }
+
+    fn is_time(&self) -> bool {
+        let pause = Duration::from_millis(if self.is_terminal { 200 } else { 10_000 });
+        self.last.is_none_or(|last| last.elapsed() >= pause)
+    }
+
+    fn draw(&mut self, share: f64, text: &str) {
+        self.last = Some(Instant::now());
+        self.is_drawn = true;
         if self.is_terminal {
             let filled = (share * 30.0) as usize;
             let bar = "#".repeat(filled) + &"-".repeat(30 - filled);
-            eprint!("\r[{bar}] {text}\x1b[K{}", if is_end { "\n" } else { "" });
+            eprint!("\r[{bar}] {text}\x1b[K{}", if share >= 1.0 { "\n" } else { "" });
             // A progress bar that cannot be drawn is not worth an error.
             let _ = std::io::stderr().flush();
         } else {
@@ -204,24 +226,6 @@ pub fn summary_text(run: &Run, connections: usize) -> String {
 fn generator_text(summary: &Summary) -> String {
     let per_query = summary.generator_cpu * 1e6 / summary.queries.max(1) as f64;
     format!("generator: {:.2} s of processor, {per_query:.1} us per statement\n", summary.generator_cpu)
-}
-
-/// JSON lines, to a file as they come.
-pub struct Lines(Option<std::fs::File>);
-
-impl Lines {
-    pub fn to(path: Option<&Path>) -> Result<Self> {
-        let open =
-            |path: &Path| std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()));
-        Ok(Self(path.map(open).transpose()?))
-    }
-
-    pub fn put(&mut self, value: &Value) -> Result<()> {
-        match &mut self.0 {
-            Some(file) => file.write_all(format!("{value}\n").as_bytes()).map_err(|error| error.to_string()),
-            None => Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]

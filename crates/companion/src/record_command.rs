@@ -42,10 +42,7 @@ impl Record {
         };
         let stop = Stop::default();
         crate::bench_command::listen(&stop);
-        let bytes = recording::record(&plan, &|| stop.is_wanted(), &mut |trouble| {
-            crate::advice::tell(trouble);
-            eprintln!("  the recording goes on and marks the gap; Ctrl-C ends it");
-        })?;
+        let bytes = recording::record(&plan, &|| stop.is_wanted(), &mut crate::advice::tell)?;
         say!("{} has {} bytes", self.out.display(), crate::output::grouped(bytes));
         Ok(true)
     }
@@ -69,7 +66,7 @@ impl Beside {
             RecordPlan { dsn: dsn.clone(), path: path.to_owned(), time: None, every: SECOND, device: None };
         let wish = stop.clone();
         let thread = std::thread::spawn(move || {
-            recording::record(&plan, &|| wish.is_wanted(), &mut |trouble| eprintln!("evenkeel: {trouble}"))
+            recording::record(&plan, &|| wish.is_wanted(), &mut crate::advice::tell)
         });
         Self { thread, stop }
     }

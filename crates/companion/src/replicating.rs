@@ -6,7 +6,7 @@
 use client::Answer;
 use recording::Sampler;
 
-use crate::live::{Table, one_line};
+use crate::tables::{Table, one_line};
 
 const CHANNELS: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 const REPLICAS: &str = "SELECT id, host, time, COALESCE(state, '') FROM information_schema.processlist \

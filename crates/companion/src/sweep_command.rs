@@ -10,7 +10,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
-use crate::output::{Lines, ms, say};
+use crate::lines::Lines;
+use crate::output::{ms, say};
 
 #[derive(Args)]
 pub struct Sweep {
@@ -66,7 +67,7 @@ impl Sweep {
             let after = dsn.is_local().then(recording::host_operations).flatten();
             let mut line = result.summary.json();
             line["connections"] = json!(connections);
-            lines.put(&line)?;
+            lines.put(&line);
             if let Some(failure) = result.failure {
                 return Err(failure);
             }
@@ -83,6 +84,7 @@ impl Sweep {
             });
         }
         print_table(&self.workload.shown(), &measured);
+        lines.end()?;
         Ok(!stop.is_wanted())
     }
 }

@@ -11,8 +11,9 @@ use client::Dsn;
 use crossterm::event::{Event, KeyCode, KeyModifiers, poll, read};
 use crossterm::{cursor, execute, terminal};
 
-use crate::live::{Live, Table};
+use crate::live::Live;
 use crate::output::say;
+use crate::tables::Table;
 
 #[derive(Args)]
 pub struct Top {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use client::Answer;
 use recording::Sampler;
 
-use crate::live::{Table, one_line};
+use crate::tables::{Table, one_line};
 
 /// At most so many holders are named.
 const NAMED_MAX: usize = 3;
@@ -97,8 +97,7 @@ async fn ask(sampler: &mut Sampler, question: &str) -> client::Result<Option<Ans
 impl Waiting {
     /// Finds out what the server answers. Its tables of locks are there and empty when performance_schema is off.
     pub async fn of(sampler: &mut Sampler) -> client::Result<Self> {
-        let is_on = ask(sampler, "SELECT @@performance_schema").await?;
-        let is_on = is_on.is_some_and(|answer| answer.cell(0, 0).int() == 1);
+        let is_on = sampler.has_performance_schema();
         let mut waiting = Self { rows: None, is_told: ask(sampler, ROW_WAITERS).await?.is_some() };
         for question in ROW_WAITS.into_iter().filter(|text| is_on || !text.contains("performance_schema")) {
             if ask(sampler, question).await?.is_some() {

@@ -17,6 +17,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::live::Live;
 use crate::output::say;
+use crate::tables::Table;
 
 const HEAD_MAX: usize = 8 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -84,7 +85,7 @@ async fn look_while_it_answers(mut live: Live, shown: &Shown) -> client::Error {
             Err(error) => return error,
         };
         let page = report::data(&[Subject::new("server", live.recording.clone())]);
-        let tables: Vec<Value> = tables.iter().map(crate::live::Table::json).collect();
+        let tables: Vec<Value> = tables.iter().map(Table::json).collect();
         show(shown, &json!({ "state": live.headline(), "trouble": false, "page": page, "tables": tables }));
     }
 }

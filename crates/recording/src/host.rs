@@ -10,6 +10,8 @@ use client::Dsn;
 use serde_json::{Value, json};
 
 use crate::Values;
+use crate::cgroup::{cgroup_of, cgroup_values, limit_values, limits_of};
+use crate::unseen::Unseen;
 
 /// Every so many samples all processes are looked at; each time while no processor idles.
 const ALL_PROCESSES_EVERY: u64 = 10;
@@ -21,6 +23,8 @@ const PROCESSES_SHOWN: usize = 5;
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     server: Option<u32>,
+    /// Whether the server should be a process of this host.
+    is_local: bool,
     cgroup: Option<String>,
     /// The limits on disks of the server's group, which the older kind of cgroups has in a folder of its own.
     limits: Option<PathBuf>,
@@ -41,7 +45,7 @@ impl Host {
     pub fn of(dsn: &Dsn) -> Self {
         let server = listening_process(dsn);
         let (cgroup, limits) = (server.and_then(cgroup_of), server.and_then(limits_of));
-        Self { server, cgroup, limits, ..Self::default() }
+        Self { server, is_local: dsn.is_local(), cgroup, limits, ..Self::default() }
     }
 
     /// Watches the room on the disk of the server's data; `folder` is as the server names it.
@@ -56,6 +60,19 @@ impl Host {
     #[must_use]
     pub fn server(&self) -> Option<u32> {
         self.server
+    }
+
+    /// What of a server on this host cannot be sampled.
+    #[must_use]
+    pub fn unseen(&self) -> Vec<Unseen> {
+        let Some(process) = self.server else {
+            let what = "processor, memory and input/output of the server's process";
+            let why = "no process is seen that listens there; root sees those of all accounts";
+            return if self.is_local { vec![Unseen::new(what, why)] } else { Vec::new() };
+        };
+        let io = fs::read_to_string(format!("/proc/{process}/io"));
+        let why = io.err().map(|error| format!("/proc/{process}/io: {error}"));
+        why.into_iter().map(|why| Unseen::new("input and output of the server's process", why)).collect()
     }
 
     /// One sample.
@@ -204,7 +221,7 @@ fn disks(values: &mut Values) {
 }
 
 /// Microseconds for which something (`some`) or everything (`full`) waited.
-fn pressure(folder: &str, prefix: &str, values: &mut Values) {
+pub fn pressure(folder: &str, prefix: &str, values: &mut Values) {
     for what in ["cpu", "io", "memory"] {
         let file =
             if prefix == "psi" { format!("{folder}/{what}") } else { format!("{folder}/{what}.pressure") };
@@ -264,68 +281,6 @@ fn process_values(process: u32, values: &mut Values) {
     }
 }
 
-fn cgroup_of(process: u32) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
-    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let folder = format!("/sys/fs/cgroup{path}");
-    // The root group is the host itself, which is sampled anyway.
-    (path != "/" && Path::new(&folder).exists()).then_some(folder)
-}
-
-fn cgroup_values(folder: &str, values: &mut Values) {
-    for line in fs::read_to_string(format!("{folder}/cpu.stat")).unwrap_or_default().lines() {
-        if let Some((name, value)) = line.split_once(' ') {
-            values.insert(format!("cgroup.cpu.{name}"), value.parse().unwrap_or(0.0));
-        }
-    }
-    for line in fs::read_to_string(format!("{folder}/io.stat")).unwrap_or_default().lines() {
-        for (name, value) in line.split_whitespace().filter_map(|word| word.split_once('=')) {
-            *values.entry(format!("cgroup.io.{name}")).or_default() += value.parse().unwrap_or(0.0);
-        }
-    }
-    if let Ok(text) = fs::read_to_string(format!("{folder}/memory.current")) {
-        values.insert("cgroup.memory".into(), text.trim().parse().unwrap_or(0.0));
-    }
-    pressure(folder, "cgroup.psi", values);
-}
-
-/// The folder with the limits on disks of a process's group, unless the group is the host itself.
-fn limits_of(process: u32) -> Option<PathBuf> {
-    let text = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
-    let old = text
-        .lines()
-        .find_map(|line| line.split_once(":blkio:"))
-        .map(|(_, path)| ("/sys/fs/cgroup/blkio", path));
-    let new = text.lines().find_map(|line| line.strip_prefix("0::")).map(|path| ("/sys/fs/cgroup", path));
-    let (root, path) = [old, new].into_iter().flatten().find(|(_, path)| *path != "/")?;
-    Some(Path::new(&format!("{root}{path}")).to_owned())
-}
-
-/// The smallest limit of each kind that is set.
-fn limit_values(folder: &Path, values: &mut Values) {
-    let mut put = |name: &str, limit: f64| {
-        let least = values.entry(format!("cgroup.limit.{name}")).or_insert(limit);
-        *least = least.min(limit);
-    };
-    // 8:0 rbps=max wbps=max riops=max wiops=500
-    for word in fs::read_to_string(folder.join("io.max")).unwrap_or_default().split_whitespace() {
-        if let Some((name, limit)) = word.split_once('=')
-            && let Ok(limit) = limit.parse()
-        {
-            put(name, limit);
-        }
-    }
-    for (file, name) in
-        [("read_iops", "riops"), ("write_iops", "wiops"), ("read_bps", "rbps"), ("write_bps", "wbps")]
-    {
-        let text =
-            fs::read_to_string(folder.join(format!("blkio.throttle.{file}_device"))).unwrap_or_default();
-        for limit in text.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()) {
-            put(name, limit);
-        }
-    }
-}
-
 /// The process that has the socket on which the server listens.
 fn listening_process(dsn: &Dsn) -> Option<u32> {
     let inode = match &dsn.socket {
@@ -367,20 +322,6 @@ fn listening_process(dsn: &Dsn) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_of_both_kinds_of_groups_are_read() {
-        let folder = std::env::temp_dir().join(format!("evenkeel-limits-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("io.max"), "8:0 rbps=max wbps=max riops=max wiops=500\n8:16 wiops=200\n")
-            .unwrap();
-        fs::write(folder.join("blkio.throttle.read_bps_device"), "254:0 1048576\n").unwrap();
-        let mut values = Values::new();
-        limit_values(&folder, &mut values);
-        let wanted = [("cgroup.limit.rbps", 1_048_576.0), ("cgroup.limit.wiops", 200.0)];
-        assert_eq!(values, wanted.map(|(name, value)| (name.to_owned(), value)).into());
-        fs::remove_dir_all(folder).unwrap();
-    }
 
     #[test]
     fn a_listening_process_is_found_and_sampled() {

@@ -4,7 +4,8 @@
 //! file that reads (`zstdcat FILE | jq` does, too):
 //!
 //! ```text
-//! {"type":"recording", format, at, server, variables, durability, host, device}     at the start and after a restart
+//! {"type":"recording", format, at, server, variables, durability, host, device}     at the start and after a restart;
+//!                                                       `server.unseen` is what the account could not see
 //! {"type":"server"|"host", at, set:{name:value}}        every second; only what changed, NULL for what is gone
 //! {"type":"gap", at, until, why}                        a time without samples of the server
 //! ```
@@ -13,17 +14,20 @@
 //! it was asked for; what could not be asked is a gap and never an old value. Callers: `bench`, `report`, `companion`.
 #![forbid(unsafe_code)]
 
+mod cgroup;
 mod host;
 mod probes;
 mod reader;
 mod recorder;
 mod server;
+mod unseen;
 mod writer;
 
 pub use host::{Host, host_operations};
 pub use reader::{Gap, Recording, Series};
 pub use recorder::{RecordPlan, record};
 pub use server::{Sampler, describe_server};
+pub use unseen::Unseen;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! The questions that a server is asked each second, each in the forms that different servers understand.
 //!
-//! Invariant: the first form that a server answers is kept for the connection; a question without one is left out.
+//! Invariant: the first form that a server answers is kept for the connection; a question without one is left out. What
+//! performance_schema tells is not asked while that is off: its tables are there then, and empty.
 //! Used by `server`.
 
 /// How an answer becomes values.
@@ -19,6 +20,8 @@ pub enum Form {
 /// A question.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
+    /// What it asks for, as people say it.
+    pub what: &'static str,
     /// What the names of its values begin with.
     pub prefix: &'static str,
     pub form: Form,
@@ -27,8 +30,9 @@ pub struct Probe {
 
 /// All of them.
 pub const PROBES: [Probe; 6] = [
-    Probe { prefix: "", form: Form::Pairs, variants: &["SHOW GLOBAL STATUS"] },
+    Probe { what: "counters", prefix: "", form: Form::Pairs, variants: &["SHOW GLOBAL STATUS"] },
     Probe {
+        what: "metrics of InnoDB",
         prefix: "metric.",
         form: Form::Pairs,
         variants: &[
@@ -37,6 +41,7 @@ pub const PROBES: [Probe; 6] = [
         ],
     },
     Probe {
+        what: "states of sessions",
         prefix: "state.",
         form: Form::Counts,
         variants: &[
@@ -45,6 +50,7 @@ pub const PROBES: [Probe; 6] = [
         ],
     },
     Probe {
+        what: "transactions",
         prefix: "trx.",
         form: Form::Row,
         variants: &[
@@ -54,6 +60,7 @@ pub const PROBES: [Probe; 6] = [
         ],
     },
     Probe {
+        what: "waits for locks",
         prefix: "lock.",
         form: Form::Row,
         variants: &[
@@ -61,5 +68,10 @@ pub const PROBES: [Probe; 6] = [
             "SELECT COUNT(*) AS waits FROM information_schema.innodb_lock_waits",
         ],
     },
-    Probe { prefix: "monitor.", form: Form::Monitor, variants: &["SHOW ENGINE INNODB STATUS"] },
+    Probe {
+        what: "checkpoint age",
+        prefix: "monitor.",
+        form: Form::Monitor,
+        variants: &["SHOW ENGINE INNODB STATUS"],
+    },
 ];

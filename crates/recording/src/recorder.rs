@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::host::Host;
-use crate::server::{Sampler, describe_server, why};
+use crate::server::{Sampler, why};
+use crate::unseen::Unseen;
 use crate::writer::Writer;
 use crate::{Values, now_ms};
 
@@ -38,7 +39,7 @@ pub struct RecordPlan {
 
 enum Said {
     /// The server's description; it is new, or it was restarted.
-    Header(Value),
+    Header(Value, Box<Host>),
     Sample(u64, Values),
     Gap {
         at: u64,
@@ -96,6 +97,8 @@ struct Lines {
     host_values: Values,
     server_values: Values,
     gap: Option<(u64, String)>,
+    /// What was told of as not seen.
+    unseen: Vec<Unseen>,
 }
 
 impl Lines {
@@ -107,6 +110,7 @@ impl Lines {
             host_values: Values::new(),
             server_values: Values::new(),
             gap: None,
+            unseen: Vec::new(),
         }
     }
 
@@ -119,13 +123,20 @@ impl Lines {
 
     fn take(&mut self, said: Said, writer: &mut Writer, tell: &mut dyn FnMut(&str)) {
         match said {
-            Said::Header(server) => {
+            Said::Header(server, host) => {
                 self.end_gap(writer);
-                self.host = Host::of(&self.plan.dsn);
+                self.host = *host;
                 self.host.watch_data(server["variables"]["datadir"].as_str().unwrap_or(""));
                 // Everything is written anew behind a header: it begins a file, or a server with counters of its own.
                 self.server_values.clear();
                 self.host_values.clear();
+                let unseen = Unseen::all_of(&server);
+                if self.unseen != unseen {
+                    unseen
+                        .iter()
+                        .for_each(|Unseen { what, why }| tell(&format!("not recorded: {what} ({why})")));
+                    self.unseen = unseen;
+                }
                 let host = if self.is_local { self.host.describe() } else { Value::Null };
                 writer.put(&json!({
                     "type": "recording", "format": 1, "at": now_ms(), "dsn": self.plan.dsn.to_string(),
@@ -138,7 +149,9 @@ impl Lines {
             }
             Said::Gap { at, why } => {
                 if self.gap.is_none() {
-                    tell(&format!("no answer from the server: {why}"));
+                    tell(&format!(
+                        "no answer from the server: {why}; the recording goes on and marks the gap"
+                    ));
                     self.gap = Some((at, why));
                 }
             }
@@ -173,7 +186,7 @@ async fn ask_server(dsn: Dsn, every: Duration, say: mpsc::UnboundedSender<Said>)
     loop {
         let begin = now_ms();
         let (at, why) = match timeout(every * CONNECT_MAX, Sampler::connect(&dsn)).await {
-            Ok(Ok(sampler)) => match ask_while_it_answers(sampler, every, &say).await {
+            Ok(Ok(sampler)) => match ask_while_it_answers(sampler, &dsn, every, &say).await {
                 Some(why) => (now_ms(), why),
                 None => return,
             },
@@ -190,12 +203,14 @@ async fn ask_server(dsn: Dsn, every: Duration, say: mpsc::UnboundedSender<Said>)
 /// Answers why it ended; `None` when nobody listens any more.
 async fn ask_while_it_answers(
     mut sampler: Sampler,
+    dsn: &Dsn,
     every: Duration,
     say: &mpsc::UnboundedSender<Said>,
 ) -> Option<String> {
     let slow = every.mul_f64(SLOW);
-    match describe_server(sampler.connection()).await {
-        Ok(header) => say.send(Said::Header(header)).ok()?,
+    let host = Box::new(Host::of(dsn));
+    match sampler.describe(&host).await {
+        Ok(server) => say.send(Said::Header(server, host)).ok()?,
         Err(error) => return Some(why(&error)),
     }
     let mut ticks = interval(every);

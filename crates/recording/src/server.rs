@@ -7,45 +7,102 @@ use client::{Answer, Connection, Dsn, Error};
 use serde_json::{Map, Value, json};
 
 use crate::Values;
+use crate::host::Host;
 use crate::probes::{Form, PROBES, Probe};
+use crate::unseen::Unseen;
+
+/// The account lacks a right of the whole server, which is PROCESS where it only looks.
+const LACKS_RIGHT: u16 = 1227;
 
 /// A connection that asks.
 pub struct Sampler {
     connection: Connection,
     probes: Vec<(Probe, &'static str)>,
     answer: Answer,
+    has_performance_schema: bool,
+    unseen: Vec<Unseen>,
 }
 
 impl Sampler {
     /// Connects, and finds out which questions this server answers.
     pub async fn connect(dsn: &Dsn) -> client::Result<Self> {
-        let mut connection = Connection::connect(&dsn.with_database("")).await?;
-        let mut answer = Answer::keeping();
-        let mut probes = Vec::new();
+        let mut sampler = Self {
+            connection: Connection::connect(&dsn.with_database("")).await?,
+            probes: Vec::new(),
+            answer: Answer::keeping(),
+            has_performance_schema: false,
+            unseen: Vec::new(),
+        };
+        let is_on = sampler.understands("SELECT @@performance_schema").await?.is_ok();
+        sampler.has_performance_schema = is_on && sampler.answer.cell(0, 0).int() == 1;
+        let mut lacks_process = false;
         for probe in PROBES {
-            for variant in probe.variants {
-                match connection.query(variant, &mut answer).await {
-                    Ok(()) => {
-                        probes.push((probe, *variant));
-                        break;
-                    }
-                    Err(error) if error.is_fatal() => return Err(error),
-                    Err(_) => {}
+            lacks_process |= sampler.choose(probe).await? == Some(LACKS_RIGHT);
+        }
+        if lacks_process {
+            sampler.unseen.push(Unseen::new("sessions of other accounts", "the account lacks PROCESS"));
+        }
+        sampler.leave_the_monitor().await?;
+        Ok(sampler)
+    }
+
+    /// Whether the server understands a question; its refusal is within, a lost connection is not.
+    async fn understands(&mut self, question: &str) -> client::Result<std::result::Result<(), Error>> {
+        match self.connection.query(question, &mut self.answer).await {
+            Ok(()) => Ok(Ok(())),
+            Err(error) if error.is_fatal() => Err(error),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Takes the first form of a question that is answered; the number of the last refusal if there is none.
+    async fn choose(&mut self, probe: Probe) -> client::Result<Option<u16>> {
+        let mut refused = None;
+        for variant in probe.variants {
+            if !self.has_performance_schema && variant.contains("performance_schema.") {
+                continue;
+            }
+            match self.understands(variant).await? {
+                Ok(()) => {
+                    self.probes.push((probe, *variant));
+                    return Ok(None);
                 }
+                // A form may be refused for being another server's; that rights are missing says more.
+                Err(error) if refused.is_none() || is_about_rights(&error) => refused = Some(error),
+                Err(_) => {}
             }
         }
-        // The monitor's text costs the most and is needed only for what no counter tells.
-        let has_age = |probes: &[(Probe, &str)], sample: &Values| {
-            probes.iter().any(|(probe, _)| probe.form == Form::Monitor)
-                && (sample.contains_key("Innodb_redo_log_checkpoint_lsn")
-                    || sample.contains_key("Innodb_checkpoint_age"))
-        };
-        let mut sampler = Self { connection, probes, answer };
-        let sample = sampler.sample().await?;
-        if has_age(&sampler.probes, &sample) {
-            sampler.probes.retain(|(probe, _)| probe.form != Form::Monitor);
+        let why = refused.as_ref().map_or_else(|| "performance_schema is off".to_owned(), Error::to_string);
+        self.unseen.push(Unseen::new(probe.what, why));
+        Ok(refused.and_then(|error| error.code()))
+    }
+
+    /// The monitor's text costs the most and is needed only for what no counter tells.
+    async fn leave_the_monitor(&mut self) -> client::Result<()> {
+        let sample = self.sample().await?;
+        if sample.contains_key("Innodb_redo_log_checkpoint_lsn")
+            || sample.contains_key("Innodb_checkpoint_age")
+        {
+            self.probes.retain(|(probe, _)| probe.form != Form::Monitor);
+            let monitors = PROBES.iter().filter(|probe| probe.form == Form::Monitor);
+            let monitors: Vec<&str> = monitors.map(|probe| probe.what).collect();
+            self.unseen.retain(|unseen| !monitors.contains(&unseen.what.as_str()));
         }
-        Ok(sampler)
+        Ok(())
+    }
+
+    /// Whether performance_schema is on: its tables may be asked for even where it is off, and are empty then.
+    #[must_use]
+    pub fn has_performance_schema(&self) -> bool {
+        self.has_performance_schema
+    }
+
+    /// What describes the server, with what the account does not see of it and of its host.
+    pub async fn describe(&mut self, host: &Host) -> client::Result<Value> {
+        let mut server = describe_server(&mut self.connection).await?;
+        let unseen = self.unseen.iter().chain(&host.unseen()).map(Unseen::json).collect();
+        server["unseen"] = Value::Array(unseen);
+        Ok(server)
     }
 
     /// One round of all questions.
@@ -65,6 +122,10 @@ impl Sampler {
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
+}
+
+fn is_about_rights(error: &Error) -> bool {
+    matches!(error.code(), Some(LACKS_RIGHT | 1044 | 1142 | 1143))
 }
 
 fn take(probe: Probe, answer: &Answer, values: &mut Values) {

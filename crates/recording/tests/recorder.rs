@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use client::Dsn;
-use recording::{Gap, RecordPlan, Recording, now_ms, record};
+use recording::{Gap, RecordPlan, Recording, Unseen, now_ms, record};
 use support::Orders;
 
 /// Of one processor, for a sample each second.
@@ -24,6 +24,7 @@ struct Run {
     processor: f64,
     bytes: u64,
     seconds: f64,
+    told: Vec<String>,
 }
 
 /// Records while `act` does something to the server.
@@ -36,15 +37,16 @@ fn run(name: &str, every: Duration, orders: &Arc<Orders>, act: impl FnOnce()) ->
     let wish = Arc::clone(&is_over);
     let begin = Instant::now();
     let recorder = std::thread::spawn(move || {
-        let bytes = record(&plan, &|| wish.load(Relaxed), &mut |_| {}).unwrap();
-        (bytes, processor())
+        let mut told = Vec::new();
+        let bytes = record(&plan, &|| wish.load(Relaxed), &mut |text| told.push(text.to_owned())).unwrap();
+        (bytes, processor(), told)
     });
     act();
     is_over.store(true, Relaxed);
-    let (bytes, processor) = recorder.join().unwrap();
+    let (bytes, processor, told) = recorder.join().unwrap();
     let seconds = begin.elapsed().as_secs_f64();
     let recording = read(path);
-    Run { recording, processor, bytes, seconds }
+    Run { recording, processor, bytes, seconds, told }
 }
 
 fn read(path: PathBuf) -> Recording {
@@ -87,6 +89,32 @@ fn a_server_that_answers_late_leaves_a_gap_and_the_host_goes_on() {
     assert_eq!(inside(&recording.server_times), 0, "{gap:?} {:?}", recording.server_times);
     assert!(inside(&recording.host_times) >= 3, "{gap:?} {:?}", recording.host_times);
     assert_eq!(recording.headers.len(), 1, "the connection was kept");
+}
+
+#[test]
+fn what_a_server_refuses_to_tell_is_said_once_and_kept() {
+    let every = Duration::from_millis(100);
+    let orders = Arc::new(Orders::default());
+    let run = run("unseen", every, &orders, || {
+        sleep(every * 5);
+        // The same server comes back: there is nothing new to say.
+        orders.is_gone.store(true, Relaxed);
+        sleep(every * 5);
+        orders.is_gone.store(false, Relaxed);
+        sleep(every * 10);
+    });
+    let told = |what: &str| run.told.iter().filter(|text| text.contains(what)).count();
+    assert_eq!(
+        told("not recorded: transactions (ERROR 1064 (42000): no such thing here)"),
+        1,
+        "{:?}",
+        run.told
+    );
+    assert_eq!(told("not recorded: counters"), 0, "{:?}", run.told);
+    let last = run.recording.headers.last().unwrap();
+    assert!(run.recording.headers.len() >= 2);
+    let unseen = Unseen::all_of(&last["server"]);
+    assert!(unseen.iter().any(|unseen| unseen.what == "waits for locks"), "{unseen:?}");
 }
 
 #[test]

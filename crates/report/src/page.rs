@@ -2,6 +2,7 @@
 //!
 //! Invariant: the page asks for nothing outside itself, and every text from a server is escaped. Used by `companion`.
 
+use recording::Unseen;
 use serde_json::{Value, json};
 
 use crate::dips::{Dip, dips, short};
@@ -297,6 +298,9 @@ fn machine(subject: &Subject, name: &str, body: &mut String) {
     let server = &header["server"];
     row("server", format!("{} {}", plain(&server["version"]), plain(&server["comment"])));
     row("address", plain(&header["dsn"]));
+    let unseen: Vec<String> =
+        Unseen::all_of(server).iter().map(|Unseen { what, why }| format!("{what} ({why})")).collect();
+    row("not seen", unseen.join("; "));
     let host = &header["host"];
     if host.is_object() {
         let memory = host["memory_kb"].as_f64().unwrap_or(0.0) / 1_048_576.0;

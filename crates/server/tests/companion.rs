@@ -158,6 +158,26 @@ fn what_is_wrong_is_said_and_told_by_the_status() {
 }
 
 #[test]
+fn an_account_of_few_rights_is_told_what_it_does_not_see() {
+    let server = TestServer::start(&[]);
+    server.log_in().execute("CREATE USER few@localhost").unwrap();
+    let few = format!("mysql://few@127.0.0.1:{}", server.port);
+    let unseen = "transactions (ERROR 1227";
+    for arguments in [&["doctor", "--time=2"][..], &["record", "--time=2"], &["top", "--looks=1"]] {
+        let file = server.directory.path().join("few.rec");
+        let mut arguments = [arguments, &["--dsn", &few]].concat();
+        if arguments[0] == "record" {
+            arguments.push(file.to_str().unwrap());
+        }
+        let text = good(&arguments).replace("transactions: ERROR", "transactions (ERROR");
+        assert!(text.contains(unseen), "{arguments:?}: {text}");
+        assert!(text.contains("sessions of other accounts"), "{arguments:?}: {text}");
+    }
+    let root = good(&["doctor", "--time=2", "--dsn", &dsn(&server)]);
+    assert!(!root.contains("not seen"), "{root}");
+}
+
+#[test]
 fn a_ping_tells_a_server_that_refuses_from_one_that_is_gone() {
     let server = TestServer::start(&[]);
     let stranger = format!("mysql://nobody:wrong@127.0.0.1:{}", server.port);

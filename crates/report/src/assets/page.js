@@ -26,6 +26,14 @@
     for (const m of [1, 2, 4, 6, 8, 10]) if (m * power >= top) return m * power;
     return 10 * power;
   };
+  // The marks of one axis share a unit and as many digits as tell them apart.
+  const labels = ticks => {
+    const top = ticks[ticks.length - 1];
+    const [, scale, sign] = [[1e9, 1e9, 'G'], [1e6, 1e6, 'M'], [1e4, 1e3, 'k']].find(([from]) => top >= from) || [0, 1, ''];
+    const exact = d => ticks.every(v => Math.abs(Number((v / scale).toFixed(d)) - v / scale) <= v / scale * 1e-9);
+    const digits = [0, 1, 2, 3, 4, 5].find(exact) ?? 6;
+    return ticks.map(v => v === 0 ? '0' : (v / scale).toFixed(digits) + sign);
+  };
   // Seconds between two marks of the axis, so that there are at most so many.
   const distance = (seconds, most) =>
     [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200].find(d => seconds / d <= most) || 86400;
@@ -91,9 +99,10 @@
     c.textAlign = 'right'; c.textBaseline = 'middle';
     const ticks = [];
     if (log) for (let v = low; v <= top * 1.01; v *= 10) ticks.push(v); else for (let n = 0; n <= 4; n++) ticks.push(top * n / 4);
-    for (const v of ticks) {
-      c.beginPath(); c.moveTo(LEFT, Y(v)); c.lineTo(w - RIGHT, Y(v)); c.stroke(); c.fillText(short(v), LEFT - 5, Y(v));
-    }
+    const texts = log ? ticks.map(v => v < 1 ? String(Number(v.toPrecision(1))) : v < 1e4 ? v.toFixed(0) : v / 1e3 + 'k') : labels(ticks);
+    ticks.forEach((v, n) => {
+      c.beginPath(); c.moveTo(LEFT, Y(v)); c.lineTo(w - RIGHT, Y(v)); c.stroke(); c.fillText(texts[n], LEFT - 5, Y(v));
+    });
     c.textBaseline = 'alphabetic';
     const apart = distance((view[1] - view[0]) * PAGE.step, Math.max(1, width / 75)) / PAGE.step;
     for (let i = Math.ceil(view[0] / apart) * apart; i <= view[1]; i += apart) {
