@@ -76,9 +76,8 @@ impl Value {
                 DateTime::parse(&text, context.is_lenient())
                     .and_then(|parsed| context.in_session_zone(parsed))
             }
-            Value::Json(json) => {
-                DateTime::parse(json_shown(json).trim_matches('"').as_bytes(), context.is_lenient())
-            }
+            Value::Json(json) => quoted(&json_shown(json))
+                .and_then(|shown| DateTime::parse(shown.as_bytes(), context.is_lenient())),
             // A year is its first day.
             Value::Year(year) => Date::new(*year, 1, 1).map(|date| whole(date.at_midnight())),
             number => number_to_datetime(number, column, context.is_lenient()),
@@ -103,11 +102,7 @@ impl Value {
                 let text = self.to_text(column);
                 context.time_with_offset(&text).or_else(|| Time::parse(&text))
             }
-            // Numbers in documents are no times.
-            Value::Json(json) => {
-                let shown = json_shown(json);
-                shown.starts_with('"').then(|| Time::parse(shown.trim_matches('"').as_bytes())).flatten()
-            }
+            Value::Json(json) => quoted(&json_shown(json)).and_then(|shown| Time::parse(shown.as_bytes())),
             number => number_to_time(number, column),
         };
         parsed.ok_or(NoMoment::Invalid)
@@ -162,4 +157,9 @@ pub fn fraction_digits(column: &ColumnType) -> u8 {
         kind if kind.is_integer() || matches!(kind, TypeKind::Date | TypeKind::Year | TypeKind::Null) => 0,
         _ => 6,
     }
+}
+
+/// What a document's quotes hold. Numbers in documents are no moments.
+fn quoted(shown: &str) -> Option<&str> {
+    shown.starts_with('"').then(|| shown.trim_matches('"'))
 }

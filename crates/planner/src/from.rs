@@ -228,15 +228,26 @@ impl<'p> Planner<'p> {
         self.bind_query_source(derived)
     }
 
-    fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
+    /// The sides of a join, each seeing what is read before it. Of a RIGHT JOIN that is the right one, so a LATERAL query on the
+    /// left, however deep in it, sees it, and one on the right does not see the left one.
+    fn bind_sides(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<(Joined, Joined), SqlError> {
+        let is_right = join.kind == ast::JoinKind::Right;
+        if is_right && reads_others(&join.left) {
+            let right = self.bind_reference(&join.right, usage)?;
+            return Ok((self.bind_reference(&join.left, usage)?, right));
+        }
         let left = self.bind_reference(&join.left, usage)?;
         let around = self.block().joined;
-        if join.kind == ast::JoinKind::Right {
-            // Its right side is read first, so no LATERAL query there, however deep in it, sees the left one.
+        if is_right {
             self.block().joined = Some(around.unwrap_or(u64::MAX) & !left.tree.sources());
         }
         let right = self.bind_reference(&join.right, usage)?;
         self.block().joined = around;
+        Ok((left, right))
+    }
+
+    fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
+        let (left, right) = self.bind_sides(join, usage)?;
         let both = || [&left.star[..], &right.star[..]].concat();
         let Merged { on, star } = match join.constraint {
             ast::JoinConstraint::None => Merged { on: Vec::new(), star: both() },
@@ -353,4 +364,15 @@ pub fn columns_of(table: &TableDef) -> Vec<SourceColumn> {
         invisible: column.invisible || column.hidden,
     };
     table.columns.iter().map(column).collect()
+}
+
+/// Whether a query in it may read tables beside it.
+fn reads_others(reference: &ast::TableReference<'_>) -> bool {
+    match reference {
+        ast::TableReference::Table(_) => false,
+        ast::TableReference::Derived(derived) => derived.lateral,
+        ast::TableReference::JsonTable(_) => true,
+        ast::TableReference::Join(join) => reads_others(&join.left) || reads_others(&join.right),
+        ast::TableReference::List(members) => members.iter().any(reads_others),
+    }
 }

@@ -77,7 +77,7 @@ pub fn weekday_name_index(day_number: i64) -> usize {
 
 /// Week and year of a date for a mode of WEEK() (0..=7): bit 0 weeks start on Monday, bit 1 weeks 1..=53
 /// (the year then being the one the week belongs to), bit 2 how the first week is found.
-pub(super) fn week(year: u16, month: u8, day: u8, mode: u8) -> (u16, u8) {
+pub(super) fn week(year: u16, month: u8, day: u8, mode: u8) -> (u16, u32) {
     let monday_first = mode & 1 != 0;
     let belongs_to_week_year = mode & 2 != 0;
     // A first week is one that starts in the year, or one that has most of its days there.
@@ -100,12 +100,13 @@ pub(super) fn week(year: u16, month: u8, day: u8, mode: u8) -> (u16, u8) {
         weekday = weekday_of(first);
     }
     let week_one = if starts_late(weekday) { first + 7 - weekday } else { first - weekday };
-    let days = today - week_one;
+    // Days before the first week, as those of month 0 are, are a number without a sign in MySQL, too.
+    let days = (today - week_one) as u32;
     if by_week_year && days >= 52 * 7 {
         let next_weekday = (weekday + i64::from(days_in_year(in_year))) % 7;
         if !starts_late(next_weekday) {
             return (in_year + 1, 1);
         }
     }
-    (in_year, (days / 7 + 1) as u8)
+    (in_year, days / 7 + 1)
 }

@@ -71,12 +71,13 @@ impl Date {
         calendar::weekday(self.day_number())
     }
 
-    pub fn day_of_year(self) -> u16 {
-        (self.day_number() - calendar::day_number(self.year(), 1, 1) + 1) as u16
+    /// Below 1 for a day of month 0.
+    pub fn day_of_year(self) -> i64 {
+        self.day_number() - calendar::day_number(self.year(), 1, 1) + 1
     }
 
     /// The year and the week of WEEK(date, mode).
-    pub fn week(self, mode: u8) -> (u16, u8) {
+    pub fn week(self, mode: u8) -> (u16, u32) {
         calendar::week(self.year(), self.month(), self.day(), mode)
     }
 

@@ -123,7 +123,7 @@ fn weeks_by_mode() {
         ("2024-12-30", [52, 53, 52, 1, 53, 53, 1, 53]),
         ("2023-01-01", [1, 0, 1, 52, 1, 0, 1, 52]),
     ] {
-        let found: Vec<u8> = (0..8).map(|mode| date(text).week(mode).1).collect();
+        let found: Vec<u32> = (0..8).map(|mode| date(text).week(mode).1).collect();
         assert_eq!(found, weeks, "{text}");
     }
     assert_eq!(date("1987-01-01").week(2), (1986, 52));

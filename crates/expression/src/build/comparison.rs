@@ -1,11 +1,15 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, error_code};
 
-use super::in_list::together_mode;
+use super::in_list::{is_text, is_time, together_mode};
 use super::{BindContext, boolean};
 use crate::collations::{Purpose, illegal_mix};
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
+
+/// What errors call comparisons of CASE and of lists. Constants in them are compared as they are.
+pub(super) const CASE: &str = "case";
+pub(super) const IN: &str = " IN ";
 
 impl BindContext {
     /// The mode for a pair; texts are brought to one character set, literals to the domain of what they meet.
@@ -16,13 +20,17 @@ impl BindContext {
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
         self.derive_pair(left, right);
+        // A candidate of CASE is compared as it is.
+        let is_candidate = operation == CASE;
         for _ in 0..2 {
             self.fold_number(left, right);
-            self.fold_date_number(left, right, operation == " IN ");
+            if !is_candidate {
+                self.fold_date_number(left, right, operation == IN);
+            }
             std::mem::swap(left, right);
         }
         let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
-        if mode == CompareMode::Time {
+        if mode == CompareMode::Time && !is_candidate {
             self.check_time_text(left, right);
             self.check_time_text(right, left);
         }
@@ -64,8 +72,10 @@ impl BindContext {
         mut left: Expr,
         mut right: Expr,
     ) -> Result<Expr, SqlError> {
-        self.fold_stored(&left, &mut right)?;
-        self.fold_stored(&right, &mut left)?;
+        if operation != CASE && operation != IN {
+            self.fold_stored(&left, &mut right)?;
+            self.fold_stored(&right, &mut left)?;
+        }
         let mode = self.compare_mode(operation, &mut left, &mut right)?;
         if is_numeric(mode) {
             left = self.as_number(left, ColumnType::double())?;
@@ -74,6 +84,19 @@ impl BindContext {
         let nullable = operator != ComparisonOperator::NullSafeEqual
             && (left.ty.column.nullable || right.ty.column.nullable);
         Ok(boolean(ExprKind::Compare(operator, mode, Box::new(left), Box::new(right)), nullable))
+    }
+
+    /// Equality with one of several, of which one that is no moment simply equals none.
+    pub(super) fn equals_one(&self, operation: &str, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+        let (given_left, given_right) = (left.clone(), right.clone());
+        match self.compare_for(operation, ComparisonOperator::Equal, left, right) {
+            Err(error) if error.is(&error_code::ER_WRONG_VALUE) => {
+                let sides = (Box::new(given_left), Box::new(given_right));
+                let mode = CompareMode::DateTime;
+                Ok(boolean(ExprKind::Compare(ComparisonOperator::Equal, mode, sides.0, sides.1), true))
+            }
+            comparison => comparison,
+        }
     }
 
     /// Gives an operand and what it is compared with as text one collation, if several texts take part.
@@ -130,6 +153,7 @@ impl BindContext {
         for bound in &mut bounds {
             self.fold_stored(&operand, bound)?;
         }
+        let has_one_time = self.fold_one_time(&operand, &mut bounds)?;
         self.plain_documents(&mut operand, &mut bounds)?;
         let together = together_mode(std::iter::once(&operand).chain(&bounds), true);
         let all = [operand.clone(), bounds[0].clone(), bounds[1].clone()];
@@ -137,7 +161,7 @@ impl BindContext {
         let [mut low, mut high] = bounds;
         let (low_mode, mut high_mode) = match together {
             Some(mode) => (mode, mode),
-            None if is_time_among_numbers(&all) => (CompareMode::Double, CompareMode::Double),
+            None if has_one_time || is_time_among_numbers(&all) => (CompareMode::Double, CompareMode::Double),
             None => {
                 let low = self.bound_mode(&mut operand, &mut low, &all)?;
                 (low, self.bound_mode(&mut operand, &mut high, &all)?)
@@ -185,6 +209,25 @@ impl BindContext {
             mode: low_mode,
         };
         Ok(boolean(kind, nullable))
+    }
+
+    /// Whether beside a TIME column one of two texts is one that it takes as a time and the other one is not. Then all three
+    /// are compared as numbers, the one as that of its time.
+    fn fold_one_time(&self, operand: &Expr, bounds: &mut [Expr; 2]) -> Result<bool, SqlError> {
+        let is_column = is_time(operand) && matches!(operand.kind, ExprKind::Column(_));
+        if !is_column || !bounds.iter().all(is_text) {
+            return Ok(false);
+        }
+        let [low, high] = bounds;
+        let (bound, is_one) = match (self.is_timely(operand, low), self.is_timely(operand, high)) {
+            (true, false) => (low, true),
+            (is_low, is_high) => (high, is_low != is_high),
+        };
+        if is_one {
+            let text = std::mem::replace(bound, Expr::null());
+            *bound = self.convert(text, operand.ty.column.clone())?;
+        }
+        Ok(is_one)
     }
 
     /// Documents among the three are numbers beside numbers and texts beside others.

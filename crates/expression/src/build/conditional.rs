@@ -2,7 +2,7 @@
 use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
-use super::comparison::as_members;
+use super::comparison::{CASE, as_members};
 use super::in_list::{is_text, is_time};
 use super::merge::{Merging, bytes_max, merged_type, string_type};
 use super::{BindContext, Wanted, boolean};
@@ -186,16 +186,7 @@ impl BindContext {
                 ));
             }
         }
-        let given = (operand.clone(), candidate.clone());
-        let mut comparison = match self.compare_for("case", ComparisonOperator::Equal, operand, candidate) {
-            // What is no moment simply equals none.
-            Err(error) if error.is(&datum::error_code::ER_WRONG_VALUE) => {
-                let sides = (Box::new(given.0), Box::new(given.1));
-                let mode = datum::CompareMode::DateTime;
-                boolean(ExprKind::Compare(ComparisonOperator::Equal, mode, sides.0, sides.1), true)
-            }
-            comparison => comparison?,
-        };
+        let mut comparison = self.equals_one(CASE, operand, candidate)?;
         if let ExprKind::Compare(_, mode, ..) = &mut comparison.kind {
             *mode = as_members(*mode);
         }
@@ -210,11 +201,12 @@ impl BindContext {
         self.case(None, vec![(condition, then)], Some(otherwise))
     }
 
-    /// NULLIF(a, b): NULL when equal, else a.
+    /// NULLIF(a, b): NULL when equal, else a. A constant beside a column is what the column would store of it.
     pub(super) fn nullif(&self, arguments: Vec<Expr>) -> Result<Expr, SqlError> {
         let [mut left, mut right] = <[Expr; 2]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
         self.derive_pair(&mut left, &mut right);
+        self.become_of_column(&right, &mut left)?;
         let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
         (ty.column.nullable, ty.is_truth) = (true, false);

@@ -3,17 +3,18 @@
 //! A text beside a moment is that moment, or error 1525; beside TIME, YEAR and integer columns a constant is what the column
 //! would store. Invariant: what is built is right for the constant's other values too, or the plan is for this one only.
 //! Callers: the comparisons of `comparison`.
-use datum::{ColumnType, CompareMode, Condition, Severity, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, CompareMode, Condition, Severity, SqlError, StoreMode, TypeKind, Value, error_code};
 
 use super::BindContext;
-use super::reading::{Reading, whole_value};
+use super::reading::{Reading, fraction_digits, whole_value};
 use crate::constant_set::is_constant;
 use crate::context::EvalContext;
+use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind};
 
 impl BindContext {
-    /// A constant beside a TIME or YEAR column is what the column would store of it: the time of a moment, the year that two
-    /// digits stand for.
+    /// A constant beside a TIME or YEAR column is what the column would store of it: the time of a moment, a time with as many
+    /// digits of a second, the year that two digits stand for.
     pub(super) fn fold_stored(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         if !matches!(column.kind, ExprKind::Column(_)) {
             return Ok(());
@@ -23,11 +24,91 @@ impl BindContext {
                 let moment = std::mem::replace(constant, Expr::null());
                 *constant = self.convert(moment, column.ty.column.clone())?;
             }
+            TypeKind::Time { fsp } if self.exceeds_time(constant, fsp) => {
+                self.become_stored(column, constant);
+            }
             TypeKind::Year if constant.ty.column.kind.is_temporal() => self.fold_year_of(constant)?,
-            TypeKind::Year => self.fold_year(constant),
+            TypeKind::Year => self.fold_year(column, constant),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether a constant may have a date or more digits of a second than a TIME column keeps. A literal of type TIME keeps
+    /// its own.
+    fn exceeds_time(&self, constant: &Expr, fsp: u8) -> bool {
+        /// 838:59:59
+        const NUMBER_MAX: i64 = 8_385_959;
+        let is_plain = |value, reading| self.relies_on_value(constant, Some(value), reading);
+        match constant.ty.column.kind {
+            TypeKind::Decimal { .. } | TypeKind::Double { .. } => return true,
+            TypeKind::Time { .. } => return matches!(constant.kind, ExprKind::Cast(_)),
+            _ => {}
+        }
+        match self.peek(constant).or_else(|| self.marker_value(constant)) {
+            Some(Value::Bytes(text)) if constant.ty.column.is_text() => {
+                let digits = fraction_digits(&text, true);
+                !is_plain(Value::Bytes(text), Reading::Fraction { digits, is_time: true }) || digits > fsp
+            }
+            Some(value @ Value::Int(_)) => {
+                !is_plain(value, Reading::Count { low: -NUMBER_MAX, high: NUMBER_MAX })
+            }
+            Some(_) => false,
+            None => constant.ty.column.is_text() && !matches!(constant.kind, ExprKind::Parameter(_)),
+        }
+    }
+
+    /// Replaces a constant by what the column stores of it, where it takes it; the plan is then for this constant only.
+    pub(super) fn become_stored(&self, column: &Expr, constant: &mut Expr) -> bool {
+        let marker = self.marker_value(constant).inspect(|_| self.decide_by(constant));
+        let Some(value) = marker.or_else(|| self.constant_value(constant)) else { return false };
+        let target = match column.ty.column.kind {
+            // Moments are compared as the session's clock shows them.
+            TypeKind::Timestamp { fsp } => ColumnType::new(TypeKind::DateTime { fsp }),
+            _ => column.ty.column.clone(),
+        };
+        let context = EvalContext::of_constants(self);
+        let mode = StoreMode { moments: moment_context(&context, true), is_strict: true };
+        let stored = value.cast_to_column(&constant.ty.column, &target, &mode);
+        let Some(stored) = stored.ok().filter(|stored| !stored.value.is_null()) else { return false };
+        let told = stored.problem.map(|problem| problem.to_condition(column_name(column), 1));
+        self.conditions.borrow_mut().extend(told);
+        *constant = Expr::literal(stored.value, target.not_null());
+        true
+    }
+
+    /// Beside a BIGINT, YEAR, TIME or date column a constant of another kind is of the column's type where the column would
+    /// store it unchanged; beside a date column only a number.
+    pub(super) fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+        if !matches!(column.kind, ExprKind::Column(_)) || matches!(constant.kind, ExprKind::Column(_)) {
+            return Ok(());
+        }
+        let own = &constant.ty.column;
+        match &column.ty.column.kind {
+            TypeKind::LongLong if own.is_text() => return self.fold_integer_text(column, constant),
+            TypeKind::LongLong if own.kind.is_integer() => {}
+            TypeKind::LongLong => {
+                let value = self.constant_value(constant);
+                let number = value.and_then(|value| value.to_f64(own, &mut datum::no_warning));
+                if number.is_some_and(|number| number.fract() == 0.0) {
+                    self.become_stored(column, constant);
+                }
+            }
+            TypeKind::Year if own.kind.is_temporal() => return self.fold_year_of(constant),
+            TypeKind::Time { .. } | TypeKind::Year => _ = self.become_stored(column, constant),
+            kind if kind.has_date() && own.kind.is_numeric() => _ = self.become_stored(column, constant),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The value of an expression that is the same in all rows; the plan is then for this value only.
+    fn constant_value(&self, constant: &Expr) -> Option<Value> {
+        if let Some(value) = self.decisive(constant) {
+            return Some(value);
+        }
+        let context = || EvalContext::of_constants(self).with_parameters(self.known.all());
+        self.decide_by_constant(constant).then(|| constant.eval(&[], &context()).ok()).flatten()
     }
 
     /// A constant text beside a BIGINT or YEAR column that is compared as text is the number which its beginning says.
@@ -63,26 +144,23 @@ impl BindContext {
         Ok(())
     }
 
-    fn fold_year(&self, constant: &mut Expr) {
+    fn fold_year(&self, column: &Expr, constant: &mut Expr) {
         const YEAR_MIN: i64 = 100;
-        let value = match self.peek(constant) {
-            Some(value) => value,
-            None if self.decide_by_constant(constant) => {
-                let context = EvalContext::of_constants(self).with_parameters(self.known.all());
-                let Ok(value) = constant.eval(&[], &context) else { return };
-                value
+        let Some(value) = self.peek(constant).or_else(|| self.constant_value(constant)) else { return };
+        if matches!(value, Value::Null) {
+            return;
+        }
+        let number = match value {
+            Value::Int(number) if number >= YEAR_MIN => {
+                let plain = Reading::Count { low: YEAR_MIN, high: i64::MAX };
+                self.relies_on(constant, plain);
+                return;
             }
-            None => return,
+            Value::Int(number) => number,
+            _ if self.become_stored(column, constant) => return,
+            // A text is the number that its beginning says.
+            _ => value.to_f64(&constant.ty.column, &mut datum::no_warning).unwrap_or(0.0).round() as i64,
         };
-        if matches!(value, Value::Null) || constant.ty.column.kind.is_temporal() {
-            return;
-        }
-        let number = value.to_f64(&constant.ty.column, &mut datum::no_warning).unwrap_or(0.0).round() as i64;
-        let plain = Reading::Count { low: YEAR_MIN, high: i64::MAX };
-        if matches!(value, Value::Int(_)) && number >= YEAR_MIN {
-            self.relies_on(constant, plain);
-            return;
-        }
         self.decide_by(constant);
         match number {
             1..=69 => *constant = Expr::int(number + 2000),
@@ -91,34 +169,47 @@ impl BindContext {
         }
     }
 
-    /// A number that a date column is compared with is a date when it reads as one: `d = 20240131`. Members of a list that
-    /// are none are not told of.
+    /// A number that a date column is compared with is a moment when it reads as one: `d = 20240131`. Members of a list
+    /// that are none are not told of.
     pub(super) fn fold_date_number(&self, column: &Expr, literal: &mut Expr, is_member: bool) {
-        let is_column = matches!(column.kind, ExprKind::Column(_));
-        let Some(value) = self.peek(literal).filter(|_| is_column && literal.ty.column.kind.is_numeric())
-        else {
-            return;
-        };
-        if matches!(column.ty.column.kind, TypeKind::Time { .. }) && !is_member {
-            self.check_numbered_time(column, literal, &value);
-        }
-        if !column.ty.column.kind.has_date() {
+        let is_number = |expr: &Expr| expr.ty.column.kind.is_numeric();
+        if !matches!(column.kind, ExprKind::Column(_)) || !is_number(literal) {
             return;
         }
-        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
-        let moment = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
-        let is_moment = match value {
-            Value::Int(_) => self.read_as(literal, Reading::NumberedMoment { lenient }, moment),
-            _ => {
-                self.decide_by(literal);
-                let number = value.to_f64(&literal.ty.column, &mut datum::no_warning).unwrap_or(0.0);
-                datum::DateTime::from_number(number as i64, true).is_some()
+        let name = match column.ty.column.kind {
+            TypeKind::Time { .. } => {
+                let value = self.peek(literal).filter(|_| !is_member);
+                value.inspect(|value| self.check_numbered_time(column, literal, value));
+                return;
             }
+            TypeKind::Date if is_member => {
+                _ = self.peek(literal).inspect(|value| _ = self.read_moment(literal, value, false));
+                return;
+            }
+            TypeKind::Date => "date",
+            ref kind if kind.has_date() => "datetime",
+            _ => return,
         };
-        if !is_moment && !is_member {
-            let name = if column.ty.column.kind == TypeKind::Date { "date" } else { "datetime" };
+        let is_known = self.peek(literal).is_some();
+        if !self.become_date(column, literal) && is_known && !is_member && is_number(literal) {
             self.warn_of_stored(name, column, &literal.to_string(), Severity::Warning);
         }
+    }
+
+    /// Replaces a number by the moment that a column stores of it, if there is one. A marker beside a DATE column has that type
+    /// itself.
+    pub(super) fn become_date(&self, column: &Expr, number: &mut Expr) -> bool {
+        let is_date = column.ty.column.kind == TypeKind::Date;
+        let known = self.peek(number).or_else(|| self.marker_value(number).filter(|_| !is_date));
+        known.is_some_and(|value| {
+            self.read_moment(number, &value, is_date) || self.become_stored(column, number)
+        })
+    }
+
+    fn read_moment(&self, number: &mut Expr, value: &Value, is_date: bool) -> bool {
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        let moment = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
+        self.read_value(number, value, Reading::NumberedMoment { lenient, is_date }, moment)
     }
 
     fn check_numbered_time(&self, column: &Expr, literal: &Expr, value: &Value) {
@@ -146,9 +237,8 @@ impl BindContext {
 
     /// 1292 for a constant that a column would not store as it is.
     fn warn_of_stored(&self, kind: &str, column: &Expr, shown: &str, severity: Severity) {
-        let name = column.ty.name.as_deref().unwrap_or_default().rsplit('.').next().unwrap_or_default();
-        let place = name.trim_matches('`');
-        let error = error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&kind, &shown, &place, &1]);
+        let error =
+            error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&kind, &shown, &column_name(column), &1]);
         self.conditions.borrow_mut().push(Condition { severity, error });
     }
 
@@ -177,14 +267,11 @@ impl BindContext {
 
     /// The same for constants that are computed; a plan for them is for their values only.
     fn check_constant_moment(&self, moment: &Expr, text: &Expr) -> Result<(), SqlError> {
-        if !(text.ty.column.kind.is_string() || text.ty.column.kind.has_members())
-            || !self.decide_by_constant(text)
-        {
+        if !(text.ty.column.kind.is_string() || text.ty.column.kind.has_members()) {
             return Ok(());
         }
-        let context = EvalContext::of_constants(self).with_parameters(self.known.all());
-        match text.eval(&[], &context) {
-            Ok(Value::Bytes(bytes)) => self.check_moment(moment, &bytes),
+        match self.constant_value(text) {
+            Some(Value::Bytes(bytes)) => self.check_moment(moment, &bytes),
             _ => Ok(()),
         }
     }
@@ -199,7 +286,11 @@ impl BindContext {
         if date.is_some_and(|date| !is_forbidden(date)) {
             return Ok(());
         }
-        let type_name = if moment.ty.column.kind == TypeKind::Date { "DATE" } else { "DATETIME" };
+        let type_name = match moment.ty.column.kind {
+            TypeKind::Date => "DATE",
+            TypeKind::Timestamp { .. } => "TIMESTAMP",
+            _ => "DATETIME",
+        };
         Err(error_code::ER_WRONG_VALUE.with(&[&type_name, &datum::shown(text)]))
     }
 
@@ -231,4 +322,10 @@ impl BindContext {
         let column = if unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
         self.read_as(constant, Reading::Whole { unsigned }, column.not_null());
     }
+}
+
+/// The name of a column without those of its table.
+fn column_name(column: &Expr) -> &str {
+    let name = column.ty.name.as_deref().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    name.trim_matches('`')
 }

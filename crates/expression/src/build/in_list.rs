@@ -4,12 +4,13 @@
 //! several share depends on their kinds alone. Callers: the planner and `alternatives`.
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
-use super::comparison::as_members;
+use super::comparison::{IN, as_members};
 use super::reading::Reading;
 use super::{BindContext, boolean};
 use crate::collations::illegal_mix;
 use crate::constant_set::{ListId, is_constant};
 use crate::expr::{Expr, ExprKind};
+use crate::operator::ComparisonOperator;
 
 impl BindContext {
     pub fn in_list(&self, negated: bool, mut operand: Expr, mut list: Vec<Expr>) -> Result<Expr, SqlError> {
@@ -27,7 +28,10 @@ impl BindContext {
                 self.fold_stored(&operand, member)?;
                 self.fold_stored(member, &mut operand)?;
             }
-            _ if together.is_none() => self.become_comparable(&operand, &mut list)?,
+            _ if together.is_none() => {
+                self.become_dates(&operand, &mut list);
+                self.become_comparable(&operand, &mut list)?;
+            }
             _ => {}
         }
         if is_mixed && is_time(&operand) && !is_constant(&operand) && list.iter().all(is_constant) {
@@ -37,10 +41,10 @@ impl BindContext {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
             _ => Vec::new(),
         };
-        self.align_texts(" IN ", &mut operand, &mut list)?;
+        self.align_texts(IN, &mut operand, &mut list)?;
         for mut member in list {
             // A member that is no moment simply equals none, when it stands among others.
-            let operation = if is_mixed { " IN " } else { "=" };
+            let operation = if is_mixed { IN } else { "=" };
             let is_timely = is_mixed && together.is_none() && is_time(&operand) && is_text(&member);
             let together = if is_timely { Some(CompareMode::Time) } else { together };
             let mode =
@@ -58,6 +62,26 @@ impl BindContext {
         }
         let id = ListId::of(members.len(), 1, members.iter());
         Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
+    }
+
+    /// A part of a row beside that of a member of a list of rows.
+    pub fn row_member(&self, left: Expr, mut right: Expr, is_alone: bool) -> Result<Expr, SqlError> {
+        if is_alone {
+            return self.compare_for(IN, ComparisonOperator::Equal, left, right);
+        }
+        if is_time(&left) {
+            self.become_time(&mut right)?;
+        }
+        self.equals_one(IN, left, right)
+    }
+
+    /// Numbers alone beside a DATE column are the dates that it would store.
+    fn become_dates(&self, operand: &Expr, list: &mut [Expr]) {
+        let is_number = |member: &Expr| member.ty.column.kind.is_numeric() && is_constant(member);
+        let is_date = operand.ty.column.kind == TypeKind::Date;
+        if is_date && list.iter().all(|member| is_number(member) || member.ty.column.kind == TypeKind::Null) {
+            list.iter_mut().for_each(|member| _ = self.become_date(operand, member));
+        }
     }
 
     /// Where numbers stand in the list as well, moments are texts beside a text operand, and documents what it is.

@@ -18,8 +18,8 @@ use crate::expr::{Expr, ExprKind};
 pub enum Reading {
     /// Text that is a moment, with nothing behind it and no offset, as that moment.
     Moment { lenient: bool },
-    /// A number that is a moment, as that moment.
-    NumberedMoment { lenient: bool },
+    /// A number that is a moment, as that moment; with `is_date` one that is a date.
+    NumberedMoment { lenient: bool, is_date: bool },
     /// Text or a decimal that is a whole number of 64 bits, as that number.
     Whole { unsigned: bool },
     /// Text that is a time, with nothing behind it. It stays text.
@@ -229,7 +229,13 @@ impl BindContext {
         self.read_value(marker, &value, reading, column)
     }
 
-    fn read_value(&self, constant: &mut Expr, value: &Value, reading: Reading, column: ColumnType) -> bool {
+    pub(super) fn read_value(
+        &self,
+        constant: &mut Expr,
+        value: &Value,
+        reading: Reading,
+        column: ColumnType,
+    ) -> bool {
         let Some(read) = reading.apply(value) else {
             self.decide_by(constant);
             return false;
@@ -254,7 +260,7 @@ impl BindContext {
         self.relies_on_value(marker, self.marker_value(marker), reading)
     }
 
-    fn relies_on_value(&self, constant: &Expr, value: Option<Value>, reading: Reading) -> bool {
+    pub(super) fn relies_on_value(&self, constant: &Expr, value: Option<Value>, reading: Reading) -> bool {
         let accepts = value.is_some_and(|value| reading.accepts(&value));
         match constant.kind {
             ExprKind::Parameter(source) if accepts => _ = self.known.read(source, reading),
@@ -312,8 +318,9 @@ impl Reading {
                 let is_plain = is_plain && !date.is_zero() && !date.has_zero_part();
                 is_plain.then_some(Value::DateTime(parsed.value))
             }
-            (Reading::NumberedMoment { lenient }, Value::Int(number)) if *number != 0 => {
-                DateTime::from_number(*number, lenient).map(Value::DateTime)
+            (Reading::NumberedMoment { lenient, is_date }, Value::Int(number)) if *number != 0 => {
+                let moment = DateTime::from_number(*number, lenient);
+                moment.filter(|moment| !is_date || moment.micros_of_day() == 0).map(Value::DateTime)
             }
             (Reading::Whole { unsigned }, _) => whole_value(value).filter(|whole| match whole {
                 Value::UInt(_) => unsigned,

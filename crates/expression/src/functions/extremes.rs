@@ -37,7 +37,7 @@ pub(crate) fn is_choice_of_moments(arguments: &[Expr]) -> Option<TypeKind> {
     let kinds = || arguments.iter().map(own).map(|argument| &argument.ty.column.kind);
     // Where all are moments they do not become text.
     let is_mixed = arguments.iter().any(|argument| !std::ptr::eq(own(argument), argument));
-    if !is_mixed || !kinds().any(TypeKind::has_date) || kinds().any(|kind| *kind == TypeKind::Json) {
+    if !is_mixed || !kinds().any(TypeKind::has_date) {
         return None;
     }
     let is_timed = kinds().any(|kind| matches!(kind, TypeKind::DateTime { .. } | TypeKind::Timestamp { .. }));
@@ -110,6 +110,18 @@ fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Argument
     let context = arguments.context;
     let column = &argument.ty.column;
     let moments = moment_context(context, matches!(value, Value::Time(_)));
+    if matches!(value, Value::Json(_)) {
+        // Beside dates a document is what CAST makes of it, beside moments with a time what its text says.
+        if !is_date {
+            let text = Value::Bytes(value.to_text(column).into_owned());
+            return moment_of(&text, argument, is_date, arguments);
+        }
+        let moment = value.to_datetime(column, &moments).map(|parsed| parsed.value);
+        return Some(moment.unwrap_or_else(|_| {
+            context.warn(error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&"DATE", &"", &1]));
+            DateTime::ZERO
+        }));
+    }
     let number = match value {
         Value::Year(year) => Some(i64::from(*year)),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
@@ -189,8 +201,10 @@ fn extreme_moment(arguments: &Arguments<'_>, largest: bool) -> Result<Value, Sql
 
 /// The fractional digits that an argument has as a moment: a text that is no constant has all of them.
 fn digits(value: &Value, argument: &Expr) -> u8 {
+    const ALL: u8 = 6;
     let column = &argument.ty.column;
     match value {
+        Value::Json(_) => ALL,
         Value::Bytes(_) if column.is_hex_literal() => 0,
         Value::Bytes(text) if is_constant(argument) => fraction_digits(text, false),
         Value::Bit(_) => 0,

@@ -129,7 +129,7 @@ fn weekday(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn day_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    reckoned(arguments, |date| i64::from(date.day_of_year()))
+    reckoned(arguments, Date::day_of_year)
 }
 
 /// The mode that was asked for, or the session's default; `None` for NULL.

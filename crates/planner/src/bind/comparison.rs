@@ -102,7 +102,15 @@ impl<'p> Planner<'p> {
             let mut cases = Vec::with_capacity(list.len());
             for member in list {
                 let right = self.bind_row_operand(member)?;
-                cases.push(self.compare_row_operands(ComparisonOperator::Equal, operand.clone(), right)?);
+                if operand.len() != right.len() {
+                    return Err(error_code::ER_OPERAND_COLUMNS.with(&[&operand.len()]));
+                }
+                let pairs = operand.iter().cloned().zip(right);
+                let bind = &self.context.bind;
+                let equal: Vec<Expr> = pairs
+                    .map(|(left, right)| bind.row_member(left, right, list.len() == 1))
+                    .collect::<Result<_, _>>()?;
+                cases.push(self.all_of(equal)?);
             }
             let found = self.any_of(cases)?;
             return if negated { self.context.bind.not(found) } else { Ok(found) };
