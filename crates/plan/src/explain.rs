@@ -4,6 +4,7 @@ mod json_rows;
 mod json_text;
 mod operator;
 mod rows;
+mod shapes;
 mod tables;
 mod tree;
 mod walk;
