@@ -56,7 +56,10 @@ mod view_definition;
 mod walk;
 
 mod access;
+mod access_candidates;
 mod access_node;
+mod access_order;
+mod access_rows;
 mod array_index;
 mod assigned;
 mod dive;
@@ -86,7 +89,9 @@ mod trace_text;
 mod unnest;
 mod unread_joins;
 
-pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
+pub use catalog_view::{
+    CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics,
+};
 pub use context::{Literals, PlannerContext, SessionValues};
 pub use expanded::expanded_query;
 pub use load::{LoadTarget, load_targets};
