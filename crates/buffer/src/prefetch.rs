@@ -30,6 +30,16 @@ impl BufferPool {
         self.table.load(page) == Word::Disk
     }
 
+    /// Whether a page can be had without reading, as it is or packed.
+    pub fn is_in_memory(&self, page: PageId) -> bool {
+        !self.is_absent(page) || self.packed.has(page)
+    }
+
+    /// Whether there is a frame for each page there is.
+    pub fn has_room_for_all(&self) -> bool {
+        self.store.page_count() <= self.frame_count() as u64
+    }
+
     /// Starts reading pages that will be needed soon.
     pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
         let mut wanted: Vec<PageId> = Vec::new();

@@ -71,6 +71,7 @@ pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
+pub use btree::Leaves;
 pub use checks::inspect::{Inspected, inspect};
 pub use checks::survey::{Fault, Survey};
 pub use checks::verify::VerifyReport;

@@ -18,6 +18,7 @@ mod measure;
 mod need;
 mod node;
 mod output;
+mod reads;
 mod row_rules;
 mod statement;
 mod subquery;
@@ -43,6 +44,7 @@ pub use measure::{Measure, measured};
 pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
+pub use reads::Reads;
 pub use row_rules::{GeneratedColumn, RowCheck, RowRules, RowViewCheck};
 pub use statement::{FunctionUse, Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{

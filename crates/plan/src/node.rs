@@ -5,6 +5,7 @@ use crate::common::{CommonTable, Recursive, RoundScan};
 use crate::join::{HashJoin, NestedLoop};
 use crate::json_table::JsonTable;
 use crate::measure::Measure;
+use crate::reads::Reads;
 use crate::subquery::{Apply, Initialise, Lateral};
 use crate::window::Window;
 use expression::Expr;
@@ -24,6 +25,8 @@ pub struct Estimate {
     pub rows: f64,
     /// The percentage of them that pass the node's filter.
     pub filtered: f64,
+    /// What a table access reads of the device.
+    pub reads: Reads,
 }
 
 #[derive(Debug, Clone)]
@@ -118,6 +121,6 @@ impl Node {
     }
 
     pub fn new(kind: NodeKind, width: usize, rows: f64) -> Node {
-        Node { kind, width, estimate: Estimate { rows, filtered: 100.0 } }
+        Node { kind, width, estimate: Estimate { rows, filtered: 100.0, ..Estimate::default() } }
     }
 }

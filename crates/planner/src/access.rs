@@ -12,7 +12,7 @@ use crate::planner::Planner;
 use crate::range::{IndexRanges, RangeFinder};
 use crate::switches::Switch;
 use expression::{Expr, ExprKind};
-use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
+use plan::{AccessPath, KeyCondition, RangeCondition, Reads, TableAccess};
 use schema::{IndexDef, IndexKind, TableDef};
 
 /// Finding the start of a range: a walk down the tree.
@@ -22,7 +22,7 @@ pub const COST_LOOKUP: f64 = 3.0;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
 /// Fewer rows are read as their entries come.
-const ROWS_IN_ORDER_MIN: f64 = 2000.0;
+pub const ROWS_IN_ORDER_MIN: f64 = 2000.0;
 
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -37,6 +37,8 @@ pub struct Choice {
     pub rows_read: f64,
     pub rows_out: f64,
     pub ordered: bool,
+    /// What one run reads of the device; it is part of the price.
+    pub reads: Reads,
     /// One value for each of so many first parts, of which no statistics tell how many rows share them.
     pub guessed_equal_parts: Option<usize>,
 }
@@ -176,6 +178,7 @@ fn computed(rows: f64, share: f64) -> Choice {
         rows_read: rows,
         rows_out: rows * share,
         ordered: false,
+        reads: Reads::default(),
         guessed_equal_parts: None,
     }
 }
@@ -254,6 +257,12 @@ impl Chooser<'_> {
         }
         if !(has_point || self.hints.join.force && has_range) {
             candidates.push(self.full_scan());
+        }
+        if candidates.len() > 1 || self.block.sources.len() > 1 {
+            for Candidate { choice, .. } in &mut candidates {
+                choice.reads = self.reads(choice);
+                choice.cost += choice.reads.run;
+            }
         }
         let mut choices: Vec<Choice> =
             candidates.into_iter().map(|candidate| self.with_order(candidate, rows_out, wanted)).collect();

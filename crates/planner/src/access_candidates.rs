@@ -9,7 +9,7 @@ use crate::join_order::WantedOrder;
 use crate::join_parts::projection_of;
 use crate::range::IndexRanges;
 use expression::Expr;
-use plan::{AccessPath, IndexMerge, MergeKind, MergePart};
+use plan::{AccessPath, IndexMerge, MergeKind, MergePart, Reads};
 use schema::IndexDef;
 
 /// An entry of an index that has all that is needed, compared with a whole row: at least this, and more for wide keys.
@@ -84,6 +84,7 @@ impl Chooser<'_> {
             rows_read,
             rows_out: rows_read,
             ordered: false,
+            reads: Reads::default(),
             guessed_equal_parts: is_guess.then_some(equal),
         };
         // Rows that are put together come in their own order.
@@ -133,6 +134,7 @@ impl Chooser<'_> {
             rows_read: self.rows,
             rows_out: self.rows,
             ordered: false,
+            reads: Reads::default(),
             guessed_equal_parts: None,
         }
     }

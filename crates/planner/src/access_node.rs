@@ -23,6 +23,7 @@ impl Planner<'_> {
         let estimate = Estimate {
             rows: choice.rows_read.min(known),
             filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
+            reads: choice.reads,
         };
         let projection = projection_of(block, source);
         let (conditions, late_from) = late_last(block, source, &projection, conditions);

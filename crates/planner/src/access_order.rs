@@ -36,7 +36,9 @@ impl Chooser<'_> {
                 if let Some(limit) = wanted.limit {
                     let passing = (choice.rows_out / choice.rows_read.max(1e-9)).clamp(1e-6, 1.0);
                     let needed = (limit / passing).min(choice.rows_read);
-                    choice.cost -= (choice.rows_read - needed) * per_row;
+                    let spared = choice.reads.run * (1.0 - needed / choice.rows_read.max(1e-9));
+                    choice.reads.run -= spared;
+                    choice.cost -= (choice.rows_read - needed) * per_row + spared;
                 }
             }
             None => {

@@ -25,6 +25,12 @@ pub trait CatalogView {
         None
     }
 
+    /// The leaves of an index, or of the rows themselves, and which share of them would have to be read; `None` where all of
+    /// them are in memory or nothing is known of it.
+    fn leaves(&self, _table: &TableDef, _index: Option<usize>) -> Option<Leaves> {
+        None
+    }
+
     /// The share of a table's rows whose values of a column lie in the ranges, as its histogram tells.
     fn share_in_histogram(
         &self,
@@ -61,6 +67,16 @@ pub trait CatalogView {
     fn permit_column(&self, _need: &TableNeed, _column: &ColumnNeed) -> Result<(), SqlError> {
         Ok(())
     }
+}
+
+/// The leaves of a tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Leaves {
+    pub count: f64,
+    /// The share that is not in memory, from 0 to 1.
+    pub absent: f64,
+    /// All of them have room in memory.
+    pub fits: bool,
 }
 
 /// What a call of a stored function needs to be bound.

@@ -41,7 +41,7 @@ const BEGINNINGS_MAX: usize = 8;
 /// How one more table can be connected.
 pub struct Connection {
     pub choice: Choice,
-    /// For each row so far.
+    /// For each row so far, without what is read of the device.
     looked_up: f64,
     /// Reading it once for a hash join.
     hashed: Option<f64>,
@@ -56,8 +56,13 @@ pub struct Connection {
 impl Connection {
     /// The price of the cheaper way for so many rows.
     fn cost(&self, rows: f64) -> f64 {
-        let looked_up = rows.max(1.0) * self.looked_up;
+        let looked_up = self.look_up_cost(rows);
         self.hash_cost(rows).map_or(looked_up, |hashed| looked_up.min(hashed))
+    }
+
+    fn look_up_cost(&self, rows: f64) -> f64 {
+        let rows = rows.max(1.0);
+        rows * self.looked_up + self.choice.reads.times(rows).run
     }
 
     fn hash_cost(&self, rows: f64) -> Option<f64> {
@@ -76,7 +81,7 @@ impl Connection {
 
     /// By a hash table, although an index could look rows up.
     pub fn prefers_hash(&self, rows: f64) -> bool {
-        self.hash_cost(rows).is_some_and(|hashed| hashed < rows.max(1.0) * self.looked_up)
+        self.hash_cost(rows).is_some_and(|hashed| hashed < self.look_up_cost(rows))
     }
 }
 
@@ -112,7 +117,8 @@ impl Planner<'_> {
         if joins {
             let (inner, turns) = (alone(), self.may_turn(block, source));
             let may_hash = turns || self.may_hash(block, source, inner.rows_out);
-            let hashed = (!without.choice.reads_outer || may_hash).then(|| read_cost(&inner));
+            let hashed =
+                (!without.choice.reads_outer || may_hash).then(|| read_cost(&inner) + inner.reads.run);
             return Connection { hashed, rows_alone: inner.rows_out, turns, ..without };
         }
         if placed == 0 || !self.may_keep_all(block, &without.choice, conditions) {
@@ -122,7 +128,8 @@ impl Planner<'_> {
         if !self.may_hash(block, source, inner.rows_out) || !fits_for_all(block, own, inner.rows_out) {
             return without;
         }
-        Connection { hashed: Some(read_cost(&inner)), keeps_all: true, rows_alone: inner.rows_out, ..without }
+        let hashed = Some(read_cost(&inner) + inner.reads.run);
+        Connection { hashed, keeps_all: true, rows_alone: inner.rows_out, ..without }
     }
 
     /// Whether a table that would be read from end to end for each row before it may be kept in memory instead, without
@@ -229,9 +236,10 @@ pub fn fits_for_all(block: &Block, sources: u64, rows: f64) -> bool {
     kept_bytes(block, sources, rows) * KEPT_FOR_ALL <= HASH_BYTES_MAX
 }
 
-/// Small tables are priced as larger ones when their own paths are compared, not when tables are.
+/// Without what is read of the device. Small tables are priced as larger ones when their own paths are compared, not when
+/// tables are.
 fn read_cost(choice: &Choice) -> f64 {
-    choice.cost.min(COST_START + choice.rows_read * COST_ROW_MAX)
+    (choice.cost - choice.reads.run).min(COST_START + choice.rows_read * COST_ROW_MAX)
 }
 
 pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u64) -> bool {

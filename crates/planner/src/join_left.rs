@@ -34,7 +34,8 @@ impl Planner<'_> {
                 let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
                 let keeps_all = !build.is_inner && connection.keeps_all;
                 let (choice, ordered, once) = (connection.choice, build.ordered, build.is_one_row());
-                let way = Way { choice, hash, keeps_outer: false, keeps_all, ordered, once };
+                let keeps_table = build.is_inner && !self.builds_correlated;
+                let way = Way { choice, hash, keeps_outer: false, keeps_all, keeps_table, ordered, once };
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {

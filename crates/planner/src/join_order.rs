@@ -304,7 +304,9 @@ impl Planner<'_> {
                 let hash = connection.prefers_hash(rows);
                 let keeps_outer = !build.ordered && connection.keeps_outer(rows);
                 let keeps_all = !build.is_inner && connection.keeps_all;
-                let way = Way { choice, hash, keeps_outer, keeps_all, ordered: build.ordered, once };
+                let keeps_table = build.is_inner && !self.builds_correlated;
+                let ordered = build.ordered;
+                let way = Way { choice, hash, keeps_outer, keeps_all, keeps_table, ordered, once };
                 self.join_source(block, outer, source, way, usable, before, JoinKind::Inner)?
             }
         };

@@ -2,9 +2,10 @@
 //!
 //! Called by `join_order` and `join_left` with the way that `join_cost` prefers.
 use crate::access::Choice;
-use crate::block::Block;
+use crate::block::{Block, SourceKind};
 use crate::join_parts::{equality_sides, positions_of};
 use crate::planner::Planner;
+use crate::walk::{any, is_volatile};
 use datum::SqlError;
 use expression::Expr;
 use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
@@ -19,6 +20,8 @@ pub struct Way {
     pub keeps_outer: bool,
     /// Without an equality the inner rows are kept, and all of them compared with each outer row.
     pub keeps_all: bool,
+    /// The join is run again and again for rows that it reads nothing of for its hash table.
+    pub keeps_table: bool,
     /// Nothing is gained by a hash table, since there is one row at most.
     pub once: bool,
 }
@@ -41,7 +44,7 @@ impl Planner<'_> {
         block: &mut Block,
         outer: Node,
         source: usize,
-        Way { choice, hash, keeps_outer, keeps_all, ordered, once }: Way,
+        Way { choice, hash, keeps_outer, keeps_all, keeps_table, ordered, once }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
@@ -69,6 +72,8 @@ impl Planner<'_> {
         let (inner_only, on): (Vec<Expr>, Vec<Expr>) =
             rest.into_iter().partition(|condition| block.sources_of(condition) & !own == 0);
         let choice = self.choose(block, source, &inner_only, 0, None);
+        let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
+        let differs = inner_only.iter().any(|condition| any(condition, &is_volatile));
         let inner = self.access_node(block, source, choice, inner_only)?;
         let (mut outer_keys, mut inner_keys) = (Vec::new(), Vec::new());
         let mut modes = Vec::new();
@@ -89,9 +94,10 @@ impl Planner<'_> {
             on,
             inner_positions,
             keeps_order: ordered,
-            keeps_table: false,
+            keeps_table: keeps_table && is_stored && !differs,
         };
         if keeps_outer && !join.outer_keys.is_empty() {
+            join.keeps_table = false;
             std::mem::swap(&mut join.outer, &mut join.inner);
             std::mem::swap(&mut join.outer_keys, &mut join.inner_keys);
             join.inner_positions = (0..width).filter(|at| !join.inner_positions.contains(at)).collect();

@@ -59,6 +59,7 @@ mod access;
 mod access_candidates;
 mod access_node;
 mod access_order;
+mod access_reads;
 mod access_rows;
 mod array_index;
 mod assigned;
@@ -90,7 +91,7 @@ mod unnest;
 mod unread_joins;
 
 pub use catalog_view::{
-    CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics,
+    CatalogView, IndexStatistics, Leaves, ResolvedTable, StoredFunction, TableStatistics,
 };
 pub use context::{Literals, PlannerContext, SessionValues};
 pub use expanded::expanded_query;

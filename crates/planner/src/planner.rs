@@ -1,4 +1,5 @@
 //! The state of planning one statement.
+use crate::access_reads::KnownLeaves;
 use crate::block::Block;
 use crate::catalog_view::{CatalogView, ResolvedTable};
 use crate::common_table::CommonScope;
@@ -97,6 +98,8 @@ pub struct Planner<'p> {
     pub builds_correlated: bool,
     /// How many searches for driving semijoins are under way, one inside the other.
     pub searches: usize,
+    /// What is known of the trees that are read.
+    pub leaves: RefCell<Vec<KnownLeaves>>,
 }
 
 /// Nesting of query blocks, as deep as MySQL allows.
@@ -146,6 +149,7 @@ impl<'p> Planner<'p> {
             derived_depth: 0,
             builds_correlated: false,
             searches: 0,
+            leaves: RefCell::default(),
         }
     }
 

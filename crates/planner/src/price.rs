@@ -2,7 +2,7 @@
 //!
 //! Used to compare whole plans of one block with each other, for instance ways to evaluate a subquery.
 use crate::access::{COST_LOOKUP, COST_RANGE};
-use plan::{AccessPath, Apply, JoinKind, Node, NodeKind, TableAccess};
+use plan::{AccessPath, Apply, JoinKind, Node, NodeKind, Reads, TableAccess};
 
 /// A row through an operator that only looks at it.
 const COST_PASS: f64 = 0.1;
@@ -19,31 +19,34 @@ const COST_SORT: f64 = 0.3;
 pub struct Price {
     pub first: f64,
     pub again: f64,
+    /// What each run reads of the device besides.
+    pub reads: Reads,
 }
 
 /// The price of one run.
 pub fn price(node: &Node) -> f64 {
-    price_of(node).first
+    let price = price_of(node);
+    price.first + price.reads.run
 }
 
 fn each(cost: f64) -> Price {
-    Price { first: cost, again: cost }
+    Price { first: cost, again: cost, reads: Reads::default() }
 }
 
 fn plus(price: Price, cost: f64) -> Price {
-    Price { first: price.first + cost, again: price.again + cost }
+    Price { first: price.first + cost, again: price.again + cost, ..price }
 }
 
 /// Rows that are made once and read again from where they are kept.
 fn kept(input: &Node, rows: f64) -> Price {
-    Price { first: price(input) + rows * COST_KEPT, again: rows * COST_KEPT }
+    Price { first: price(input) + rows * COST_KEPT, again: rows * COST_KEPT, reads: Reads::default() }
 }
 
 pub fn price_of(node: &Node) -> Price {
     let rows = node.estimate.rows;
     match &node.kind {
         NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => each(1.0),
-        NodeKind::Table(access) => each(table_price(access, rows)),
+        NodeKind::Table(access) => Price { reads: node.estimate.reads, ..each(table_price(access, rows)) },
         NodeKind::Virtual(_) | NodeKind::JsonTable(_) | NodeKind::Round(_) => each(rows),
         NodeKind::Derived { input, .. } => kept(input, rows),
         NodeKind::Common(table) => kept(&table.input, rows),
@@ -70,7 +73,9 @@ pub fn price_of(node: &Node) -> Price {
             // The first match ends a test.
             let share = if join.kind == JoinKind::Semi { 0.5 } else { 1.0 };
             let outer_rows = join.outer.rows_passing().max(1.0);
-            plus(price_of(&join.outer), inner.first + (outer_rows - 1.0) * inner.again * share)
+            let outer = price_of(&join.outer);
+            let reads = outer.reads + inner.reads.times(outer_rows);
+            Price { reads, ..plus(outer, inner.first + (outer_rows - 1.0) * inner.again * share) }
         }
         NodeKind::HashJoin(join) => {
             let kept = join.inner.rows_passing();
@@ -83,7 +88,7 @@ pub fn price_of(node: &Node) -> Price {
             };
             let probed = plus(price_of(&join.outer), join.outer.rows_passing() * compared * COST_PROBE);
             let built_again = if join.keeps_table { 0.0 } else { built };
-            Price { first: probed.first + built, again: probed.again + built_again }
+            Price { first: probed.first + built, again: probed.again + built_again, ..probed }
         }
         NodeKind::UnionAll { inputs } => each(inputs.iter().map(price).sum()),
         NodeKind::SetDifference { left, right, .. } => {

@@ -14,6 +14,7 @@ mod late;
 mod lookup;
 mod merge;
 mod modify;
+mod present;
 mod scan;
 mod split;
 mod split_place;
@@ -25,6 +26,7 @@ mod tests;
 pub use ahead::Ahead;
 pub use late::apply_late;
 pub use modify::{Decision, Edit, LeafContext};
+pub use present::Leaves;
 pub use scan::{Direction, LeafView, Position};
 pub use verify::{TreeReport, VerifyError};
 

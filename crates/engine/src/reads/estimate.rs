@@ -4,7 +4,7 @@
 //! ANALYZE. Versions and ghosts are not looked at: a record is what a leaf holds.
 use crate::engine::Engine;
 use crate::storage::record::is_live;
-use crate::{EngineError, KeyRange, TreeId};
+use crate::{EngineError, KeyRange, Leaves, TreeId};
 
 /// One leaf of a tree.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +28,20 @@ impl Engine {
     pub fn records_in_memory(&self, tree: TreeId, range: &KeyRange, rows: f64) -> Option<f64> {
         let tree = self.tree(tree).ok()?;
         tree.estimate_in_memory(&self.pool, range.lower.as_deref(), range.upper.as_deref(), rows)
+    }
+
+    /// How many leaves the tree has and which share of them is not in memory, judged by some, without waiting; `None` where
+    /// that is not known or has no meaning, because everything has room in memory.
+    pub fn leaves(&self, tree: TreeId) -> Option<Leaves> {
+        if self.pool.has_room_for_all() {
+            return None;
+        }
+        self.tree(tree).ok()?.leaves(&self.pool)
+    }
+
+    /// Whether so many pages have room in memory beside each other.
+    pub fn has_room_for(&self, pages: f64) -> bool {
+        pages <= self.pool.frame_count() as f64
     }
 
     /// The leaf that a path leads to which takes the children that `seed` says.

@@ -8,7 +8,7 @@ use expression::SessionServices;
 use instance::PreparedPlan;
 use parser::ast::{DataType, VariableScope};
 use plan::{RangeCondition, TableUse};
-use planner::{CatalogView, IndexStatistics, ResolvedTable, SessionValues, TableStatistics};
+use planner::{CatalogView, IndexStatistics, Leaves, ResolvedTable, SessionValues, TableStatistics};
 use schema::{TableDef, ViewDef, VirtualTable};
 use table::TableHandle;
 
@@ -141,6 +141,10 @@ impl CatalogView for Session {
         parameters: &[Value],
     ) -> Option<f64> {
         self.count_in(table, index, ranges, parameters)
+    }
+
+    fn leaves(&self, table: &TableDef, index: Option<usize>) -> Option<Leaves> {
+        self.leaves_of(table, index)
     }
 
     fn share_in_histogram(

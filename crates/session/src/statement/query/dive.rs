@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datum::{ColumnType, Condition, Value};
 use expression::{EvalContext, SessionServices};
 use plan::{EstimateCheck, Plan, RangeCondition};
+use planner::Leaves;
 use schema::TableDef;
 
 use crate::session::Session;
@@ -66,6 +67,20 @@ impl Session {
         let rows = ready.estimated_rows() as f64;
         let engine = self.instance.engine();
         ranges.iter().map(|range| engine.records_in_memory(layout.tree, range, rows)).sum()
+    }
+
+    /// As `CatalogView::leaves`.
+    pub(super) fn leaves_of(&self, table: &TableDef, index: Option<usize>) -> Option<Leaves> {
+        let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
+        let layout = ready.layout();
+        let tree = match index {
+            Some(index) => layout.indexes.get(index)?.tree,
+            None => layout.tree,
+        };
+        let engine = self.instance.engine();
+        let leaves = engine.leaves(tree)?;
+        let fits = engine.has_room_for(leaves.count);
+        Some(Leaves { count: leaves.count, absent: leaves.absent, fits })
     }
 
     /// As `CatalogView::share_in_histogram`.
