@@ -43,6 +43,7 @@ ALL = {
     "knex": Suite("node_suite", "knex", NODE, ["knex.js", "knex@3"]),
     "sequelize": Suite("node_suite", "sequelize", NODE, ["sequelize.js", "sequelize@6"]),
     "typeorm": Suite("node_suite", "typeorm", NODE, ["typeorm.js", "typeorm@0.3", "reflect-metadata@0.2"]),
+    "drizzle": Suite("node_suite", "drizzle", NODE, ["drizzle.js", "drizzle-orm@0.44"]),
     "java": Suite("java_suite", "java", ["java", "javac", "mvn"]),
     "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
