@@ -1,5 +1,5 @@
 //! Function calls by name.
-use datum::{SqlError, error_code};
+use datum::{SqlError, TypeKind, error_code};
 
 use super::BindContext;
 use crate::expr::{Expr, ExprKind};
@@ -34,7 +34,10 @@ impl BindContext {
         }
         let mut arguments = arguments;
         self.expect_arguments(function.name, &mut arguments)?;
-        let ty = (function.infer)(self, function.name, &mut arguments)?;
+        let mut ty = (function.infer)(self, function.name, &mut arguments)?;
+        if ty.column.kind == TypeKind::LongLong && ty.column.length == 0 {
+            ty.column.length = functions::width_of(function.name).unwrap_or(0);
+        }
         Ok(Expr { kind: ExprKind::Call(function, arguments), ty })
     }
 }

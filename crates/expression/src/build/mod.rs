@@ -31,7 +31,7 @@ pub(crate) use through::{is_mixed, is_silent};
 pub(crate) use arithmetic::{double, is_bit_string};
 pub use markers::Markers;
 pub use merge::Merging;
-pub(crate) use merge::bytes_max;
+pub(crate) use merge::{bytes_max, shown_width};
 pub(crate) use reading::fraction_digits;
 pub use reading::{KnownValues, ReadParameter, Reading};
 pub(crate) use wanted::Wanted;

@@ -11,7 +11,8 @@ use aws_lc_rs::iv::FixedLength;
 use aws_lc_rs::{hkdf, pbkdf2};
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{binary_result, cast_text, characters_max};
+use super::infer::{binary_result, cast_text};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Statement;

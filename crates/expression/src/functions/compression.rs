@@ -9,7 +9,8 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::infer::{binary_result, cast_text, characters_max, integer_type};
+use super::infer::{binary_result, cast_text, integer_type};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;

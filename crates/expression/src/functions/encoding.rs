@@ -3,9 +3,8 @@ use aws_lc_rs::digest;
 use datum::{SqlError, TypeKind, Value, error_code};
 use env::LONG_PIECE;
 
-use super::infer::{
-    binary_result, cast_integer, cast_text, characters_max, is_text, made_text, unsigned_type,
-};
+use super::infer::{binary_result, cast_integer, cast_text, is_text, made_text, unsigned_type};
+use super::width::characters_max;
 use crate::build::{BindContext, bytes_max};
 use crate::collations::{STRICT_CONVERSION, strictly_converted};
 use crate::expr::{Expr, ExprType};

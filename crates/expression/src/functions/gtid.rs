@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use datum::{ColumnType, SqlError, Value, error_code};
 
-use super::infer::{cast_text, characters_max, made_text};
+use super::infer::{cast_text, made_text};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;

@@ -2,6 +2,7 @@
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
+use super::width::text_width;
 use crate::build::{BindContext, Reading, fraction_digits};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -31,56 +32,6 @@ pub(super) fn is_text(kind: &TypeKind) -> bool {
     )
 }
 
-/// The most characters a value of the type shows.
-pub(crate) fn characters_max(column: &ColumnType) -> u64 {
-    let maximum = match &column.kind {
-        TypeKind::Null => 0,
-        TypeKind::Tiny => 4,
-        TypeKind::Short => 6,
-        TypeKind::Int24 => 9,
-        TypeKind::Long => 11,
-        TypeKind::LongLong => 20,
-        TypeKind::Decimal { precision, scale } => u64::from(*precision) + if *scale > 0 { 2 } else { 1 },
-        TypeKind::Float { .. } => 12,
-        TypeKind::Double { .. } => 23,
-        TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary => {
-            u64::from(column.length)
-        }
-        kind if kind.is_large_object() => large_object_width(column),
-        TypeKind::Json => u64::from(u32::MAX),
-        TypeKind::Date => 10,
-        TypeKind::Time { fsp } => 10 + fraction(*fsp),
-        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => 19 + fraction(*fsp),
-        TypeKind::Year => 4,
-        TypeKind::Enum(members) => members.iter().map(|member| member.len()).max().unwrap_or(0) as u64,
-        TypeKind::Set(members) => members.iter().map(|member| member.len() as u64 + 1).sum(),
-        TypeKind::Bit(bits) => u64::from(*bits).div_ceil(8),
-        _ => 0,
-    };
-    maximum.max(u64::from(column.length))
-}
-
-/// The characters of a TEXT or BLOB: what a computed one is long, or of a column as many as MySQL counts, for which each
-/// byte may be a character of the greatest size.
-pub(crate) fn large_object_width(column: &ColumnType) -> u64 {
-    use TypeKind::{Blob, MediumBlob, MediumText, Text, TinyBlob, TinyText};
-    if column.length > 0 {
-        return u64::from(column.length);
-    }
-    let per_character = u64::from(column.collation.charset().bytes_per_character_max());
-    let bytes = match column.kind {
-        TinyText | TinyBlob => 255,
-        Text | Blob => VARCHAR_BYTES_MAX,
-        MediumText | MediumBlob => MEDIUM_BYTES_MAX,
-        _ => u64::from(u32::MAX),
-    };
-    (bytes * per_character).min(u64::from(u32::MAX))
-}
-
-fn fraction(fsp: u8) -> u64 {
-    if fsp == 0 { 0 } else { u64::from(fsp) + 1 }
-}
-
 fn replace(expr: &mut Expr, make: impl FnOnce(Expr) -> Result<Expr, SqlError>) -> Result<(), SqlError> {
     let old = std::mem::replace(expr, Expr::null());
     *expr = make(old)?;
@@ -103,7 +54,7 @@ pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
         () if bits => CollationId::BINARY,
         () => bind.connection_collation,
     };
-    let length = characters_max(&expr.ty.column);
+    let length = text_width(expr);
     replace(expr, |old| bind.convert(old, text_column(length, collation)))?;
     expr.ty.coercibility = coercibility;
     Ok(())

@@ -35,7 +35,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("version", 0, Statement, infer_name, version),
     entry("connection_id", 0, Statement, infer_unsigned, connection_id),
     entry("row_count", 0, Volatile, infer_signed, row_count),
-    entry("found_rows", 0, Volatile, infer_unsigned, found_rows),
+    entry("found_rows", 0, Volatile, infer_signed, found_rows),
     Function {
         name: "last_insert_id",
         arguments_min: 0,
@@ -137,7 +137,7 @@ fn row_count(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn found_rows(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(Value::UInt(arguments.context.session.found_rows()))
+    Ok(Value::Int(arguments.context.session.found_rows() as i64))
 }
 
 /// With an argument it becomes what LAST_INSERT_ID() and the client see next.

@@ -5,7 +5,8 @@ use datum::{
     json_of, json_of_text, json_shown_text, json_text, parse_json, read_json,
 };
 
-use super::infer::{characters_max, integer_type, text_column};
+use super::infer::{integer_type, text_column};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;

@@ -18,7 +18,7 @@ pub(crate) use extremes::{extreme_truth, is_choice_of_moments};
 mod get_format;
 mod gtid;
 mod infer;
-pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, large_object_width, text_column};
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 mod information;
 mod json_change;
 mod json_read;
@@ -53,6 +53,8 @@ mod temporal_parts;
 mod temporal_unit;
 mod waiting;
 mod weight_string;
+mod width;
+pub(crate) use width::{large_object_width, width_of};
 mod xml;
 
 static FAMILIES: &[&[Function]] = &[

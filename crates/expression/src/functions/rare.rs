@@ -6,8 +6,9 @@ use aws_lc_rs::rand as secure;
 use datum::{SqlError, Value, error_code};
 
 use super::infer::{
-    binary_result, cast_double, cast_integer, cast_text, characters_max, integer_type, made_text, text_result,
+    binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
 };
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::deferred::SessionRequest;
 use crate::expr::{Expr, ExprType};

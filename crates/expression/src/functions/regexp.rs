@@ -7,7 +7,8 @@ use std::sync::Arc;
 use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{cast_integer, cast_text, characters_max, compared_texts, integer_type, text_result};
+use super::infer::{cast_integer, cast_text, compared_texts, integer_type, text_result};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;

@@ -7,10 +7,11 @@ use env::LONG_PIECE;
 
 use super::arguments::text_or_null;
 use super::infer::{
-    MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX, cast_integer, cast_text, characters_max, constant_count,
-    counted_text, longest_text, text_column, text_of_first, text_result,
+    MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX, cast_integer, cast_text, constant_count, counted_text, longest_text,
+    text_column, text_of_first, text_result,
 };
 use super::string_part::occurrences;
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};

@@ -2,7 +2,8 @@
 use datum::{SqlError, Value};
 
 use super::arguments::text_or_null;
-use super::infer::{cast_text, characters_max, text_column};
+use super::infer::{cast_text, text_column};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use datum::{SqlError, Value};
 use env::LONG_PIECE;
 
-use super::infer::{cast_integer, characters_max, counted_text, text_of_first, text_result};
+use super::infer::{cast_integer, counted_text, text_of_first, text_result};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};

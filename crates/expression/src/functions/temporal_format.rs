@@ -1,8 +1,9 @@
 //! DATE_FORMAT and TIME_FORMAT: moments to text by a format of `%` letters; names are those of `lc_time_names`.
 use datum::{Date, DateTime, SqlError, Time, Value};
 
-use super::infer::{cast_datetime, cast_text, characters_max, made_text};
+use super::infer::{cast_datetime, cast_text, made_text};
 use super::moment_or_time::MomentOrTime;
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;

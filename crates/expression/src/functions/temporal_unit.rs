@@ -3,6 +3,7 @@ use datum::{ColumnType, SqlError, Time, Value, error_code};
 
 use super::infer::{cast_calendar_datetime, cast_datetime, integer_type};
 use super::moment_or_time::MomentOrTime;
+use super::width::width_of_part;
 use crate::build::BindContext;
 use crate::evaluate::{difference_in, part_of};
 use crate::expr::{Expr, ExprKind, ExprType};
@@ -50,7 +51,8 @@ fn infer_extract(
             _ => cast_datetime(bind, &mut arguments[1])?,
         };
     }
-    Ok(integer_type())
+    let length = width_of_part(unit);
+    Ok(ExprType { column: ColumnType { length, ..ColumnType::bigint() }, ..integer_type() })
 }
 
 fn infer_difference(

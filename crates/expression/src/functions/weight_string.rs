@@ -4,7 +4,8 @@
 //! count is a second argument. Made by `BindContext::weight_string`.
 use datum::{ColumnType, Date, DateTime, SqlError, TypeKind, Value};
 
-use super::infer::{binary_result, cast_text, characters_max};
+use super::infer::{binary_result, cast_text};
+use super::width::characters_max;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
