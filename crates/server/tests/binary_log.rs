@@ -204,3 +204,35 @@ fn files_are_purged_and_reset_by_statement() {
     let set = client.query("select @@global.gtid_executed").expect("a row");
     assert!(set[0][0].as_deref().is_some_and(|set| set.ends_with(":1")), "{set:?}");
 }
+
+#[test]
+fn functions_that_are_logged_say_that_they_are_safe() {
+    let server = TestServer::start(OPTIONS);
+    let mut client = server.log_in();
+    client.execute_all(&["create database d", "create user v@'%'", "grant all on d.* to v@'%'"]);
+    let mut other = server.connect();
+    other.log_in("v").expect("an account without a password");
+    other.execute("create table d.t (a int)").expect("a table");
+    let error =
+        |client: &mut RawClient, statement: &str| client.execute(statement).err().map(|error| error.number);
+    for (statement, expected) in [
+        ("create function d.f() returns int return 1", Some(1418)),
+        ("create function d.f() returns int modifies sql data return 1", Some(1418)),
+        ("create function d.f() returns int reads sql data return 1", None),
+        ("create function d.g() returns int deterministic modifies sql data return 1", None),
+        ("alter function d.f comment 'still reads'", None),
+        ("alter function d.f contains sql", Some(1418)),
+        ("alter function d.g contains sql", None),
+        ("create procedure d.p() select 1", None),
+    ] {
+        assert_eq!(error(&mut client, statement), expected, "{statement}");
+    }
+    let function = "create function d.h() returns int deterministic return 1";
+    let trigger = "create trigger d.tr before insert on d.t for each row set new.a = 1";
+    assert_eq!(error(&mut other, function), Some(1419));
+    assert_eq!(error(&mut other, trigger), Some(1419));
+    client.execute("set global log_bin_trust_function_creators = on").expect("a setting");
+    assert_eq!(error(&mut other, function), None);
+    assert_eq!(error(&mut other, trigger), None);
+    assert_eq!(error(&mut other, "create function d.i() returns int return 1"), None);
+}

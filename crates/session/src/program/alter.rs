@@ -3,6 +3,8 @@ use catalog::{LockMode, LockName};
 use datum::{SqlError, error_code};
 use parser::ast::{AlterRoutine, SqlSecurity};
 
+use schema::ProgramKind;
+
 use super::made::kind_of;
 use crate::session::Session;
 use crate::statement::{Done, Shield};
@@ -31,6 +33,9 @@ impl Session {
         }
         if let Some(access) = asked.access {
             changed.access = super::definition::access_of(access);
+        }
+        if kind == ProgramKind::Function {
+            self.require_safe_function(&changed)?;
         }
         if let Some(security) = asked.security {
             changed.as_invoker = security == SqlSecurity::Invoker;

@@ -46,6 +46,9 @@ impl Session {
         }
         self.require_changeable(&database)?;
         self.require_create_program(create, &database)?;
+        if kind == ProgramKind::Trigger {
+            self.require_trusted_creator()?;
+        }
         self.instance.catalog().require_database(&database)?;
         let mut event = None;
         if let Some(head) = create.event {
@@ -68,6 +71,10 @@ impl Session {
             return Ok(Done::ok());
         }
         let mut definition = self.definition_of_program(create, request, database, name)?;
+        if kind == ProgramKind::Function {
+            self.require_safe_function(&definition)?;
+            self.require_trusted_creator()?;
+        }
         definition.event = event;
         self.check_compiles(create, request, &definition)?;
         let mut change = self.instance.catalog().begin_change();
