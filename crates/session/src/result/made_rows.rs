@@ -10,6 +10,8 @@ use crate::sink::ResultSink;
 use instance::ResultShape;
 use variables::Settings;
 
+const MEDIUM_TEXT_MAX: u32 = (1 << 24) - 1;
+
 /// The types such columns have.
 #[derive(Clone, Copy, Debug)]
 pub enum MadeColumn {
@@ -17,10 +19,20 @@ pub enum MadeColumn {
     Text(&'static str, u32),
     NullableText(&'static str, u32),
     LongText(&'static str),
+    MediumText(&'static str),
+    /// A text that tells no size, as those of columns do.
+    ColumnText(&'static str),
+    /// One of a few words of up to so many characters.
+    Word(&'static str, u32),
+    /// There never is a value.
+    Nothing(&'static str),
     Number(&'static str),
-    /// The number of an error: of 32 bits.
+    /// A number of 32 bits.
     Code(&'static str),
     NullableNumber(&'static str),
+    Flag(&'static str),
+    /// A number with a sign, or NULL.
+    NullableCount(&'static str),
     DateTime(&'static str),
     /// With so many digits behind the point; its values are text.
     Decimal(&'static str, u8),
@@ -35,6 +47,12 @@ impl MadeColumn {
             MadeColumn::Text(name, _)
             | MadeColumn::NullableText(name, _)
             | MadeColumn::LongText(name)
+            | MadeColumn::MediumText(name)
+            | MadeColumn::ColumnText(name)
+            | MadeColumn::Word(name, _)
+            | MadeColumn::Nothing(name)
+            | MadeColumn::Flag(name)
+            | MadeColumn::NullableCount(name)
             | MadeColumn::Number(name)
             | MadeColumn::Code(name)
             | MadeColumn::NullableNumber(name)
@@ -51,6 +69,16 @@ impl MadeColumn {
             MadeColumn::Text(_, length) => ColumnType::varchar(length, collation).not_null(),
             MadeColumn::NullableText(_, length) => ColumnType::varchar(length, collation),
             MadeColumn::LongText(_) => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
+            MadeColumn::MediumText(_) => {
+                ColumnType { collation, length: MEDIUM_TEXT_MAX, ..ColumnType::new(TypeKind::MediumText) }
+            }
+            MadeColumn::ColumnText(_) => ColumnType { collation, ..ColumnType::new(TypeKind::Text) },
+            MadeColumn::Word(_, length) => {
+                ColumnType { collation, length, ..ColumnType::new(TypeKind::Char) }.not_null()
+            }
+            MadeColumn::Nothing(_) => ColumnType::new(TypeKind::Null),
+            MadeColumn::Flag(_) => ColumnType::int().not_null(),
+            MadeColumn::NullableCount(_) => ColumnType::bigint(),
             MadeColumn::Number(_) => ColumnType::bigint_unsigned().not_null(),
             MadeColumn::Code(_) => ColumnType { unsigned: true, ..ColumnType::int() }.not_null(),
             MadeColumn::NullableNumber(_) => ColumnType::bigint_unsigned(),

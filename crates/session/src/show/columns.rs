@@ -46,18 +46,18 @@ impl Session {
 
     pub(super) fn show_columns(&self, full: bool, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let table = self.shown_table(table)?;
-        let mut columns = vec![MadeColumn::Text("Field", 64), MadeColumn::LongText("Type")];
+        let mut columns = vec![MadeColumn::Text("Field", 64), MadeColumn::ColumnText("Type")];
         if full {
             columns.push(MadeColumn::NullableText("Collation", 64));
         }
         columns.extend([
             MadeColumn::Text("Null", 3),
-            MadeColumn::Text("Key", 3),
-            MadeColumn::LongText("Default"),
+            MadeColumn::Word("Key", 3),
+            MadeColumn::ColumnText("Default"),
             MadeColumn::NullableText("Extra", 256),
         ]);
         if full {
-            columns.extend([MadeColumn::NullableText("Privileges", 154), MadeColumn::LongText("Comment")]);
+            columns.extend([MadeColumn::NullableText("Privileges", 154), MadeColumn::ColumnText("Comment")]);
         }
         let mut rows = MadeRows::new(&columns);
         for (position, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {

@@ -17,20 +17,20 @@ impl Session {
         };
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Table", 64),
-            MadeColumn::Number("Non_unique"),
+            MadeColumn::Flag("Non_unique"),
             MadeColumn::Text("Key_name", 64),
-            MadeColumn::Number("Seq_in_index"),
+            MadeColumn::Code("Seq_in_index"),
             MadeColumn::NullableText("Column_name", 64),
             MadeColumn::NullableText("Collation", 1),
-            MadeColumn::NullableNumber("Cardinality"),
-            MadeColumn::NullableNumber("Sub_part"),
-            MadeColumn::NullableText("Packed", 10),
+            MadeColumn::NullableCount("Cardinality"),
+            MadeColumn::NullableCount("Sub_part"),
+            MadeColumn::Nothing("Packed"),
             MadeColumn::Text("Null", 3),
             MadeColumn::Text("Index_type", 11),
             MadeColumn::Text("Comment", 8),
             MadeColumn::Text("Index_comment", 2048),
             MadeColumn::Text("Visible", 3),
-            MadeColumn::LongText("Expression"),
+            MadeColumn::ColumnText("Expression"),
         ]);
         for (number, index) in definition.indexes.iter().enumerate() {
             for (position, part) in index.parts.iter().enumerate() {

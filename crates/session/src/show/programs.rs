@@ -37,12 +37,12 @@ impl Session {
         let database = self.shown_database(database)?;
         let columns = [
             MadeColumn::Text("Trigger", 64),
-            MadeColumn::Text("Event", 6),
+            MadeColumn::Word("Event", 6),
             MadeColumn::Text("Table", 64),
-            MadeColumn::LongText("Statement"),
-            MadeColumn::Text("Timing", 6),
+            MadeColumn::ColumnText("Statement"),
+            MadeColumn::Word("Timing", 6),
             MadeColumn::Moment("Created", 2),
-            MadeColumn::Text("sql_mode", 546),
+            MadeColumn::Word("sql_mode", 546),
             MadeColumn::Text("Definer", 288),
         ];
         let mut rows = MadeRows::new(&[&columns[..], &TEXT_ENVIRONMENT].concat()).with_like_column(2);
@@ -80,13 +80,13 @@ impl Session {
         let columns = [
             MadeColumn::Text("Db", 64),
             MadeColumn::Text("Name", 64),
-            MadeColumn::Text("Type", 9),
+            MadeColumn::Word("Type", 9),
             MadeColumn::Text("Language", 64),
             MadeColumn::Text("Definer", 288),
             MadeColumn::Moment("Modified", 0),
             MadeColumn::Moment("Created", 0),
-            MadeColumn::Text("Security_type", 7),
-            MadeColumn::LongText("Comment"),
+            MadeColumn::Word("Security_type", 7),
+            MadeColumn::ColumnText("Comment"),
         ];
         let mut rows = MadeRows::new(&[&columns[..], &TEXT_ENVIRONMENT].concat()).with_like_column(1);
         for program in self.instance.catalog().all_programs(kind) {

@@ -31,8 +31,8 @@ pub(super) fn collations() -> MadeRows {
         MadeColumn::Number("Id"),
         MadeColumn::Text("Default", 3),
         MadeColumn::Text("Compiled", 3),
-        MadeColumn::Number("Sortlen"),
-        MadeColumn::Text("Pad_attribute", 9),
+        MadeColumn::Code("Sortlen"),
+        MadeColumn::Word("Pad_attribute", 9),
     ]);
     let mut all: Vec<_> = all_collations().iter().collect();
     all.sort_by_key(|collation| collation.name);

@@ -35,7 +35,7 @@ impl Session {
             MadeColumn::Text("Table", 128),
             MadeColumn::Text("Op", 10),
             MadeColumn::Text("Msg_type", 10),
-            MadeColumn::LongText("Msg_text"),
+            MadeColumn::MediumText("Msg_text"),
         ]);
         for table in maintain.tables {
             let mut name = self.table_name(*table)?;
@@ -63,7 +63,7 @@ impl Session {
             MadeColumn::Text("Table", 128),
             MadeColumn::Text("Op", 10),
             MadeColumn::Text("Msg_type", 10),
-            MadeColumn::LongText("Msg_text"),
+            MadeColumn::MediumText("Msg_text"),
         ]);
         let name = self.table_name(maintain.tables[0])?;
         let shown = if maintain.tables.len() > 1 { String::new() } else { name.dotted() };
