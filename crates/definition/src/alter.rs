@@ -39,6 +39,8 @@ pub fn apply_alterations<'a>(
     for specification in specifications {
         apply_drop(specification, draft)?;
     }
+    draft.indexes.retain(|index| !index.parts.is_empty());
+    draft.drop_needless_index_columns();
     check_foreign_key_columns(draft)?;
     draft.check_not_read(&dropped_columns(specifications))?;
     let adds_column =
@@ -148,7 +150,7 @@ fn apply_drop(specification: &Spec<'_>, draft: &mut TableDraft) -> Result<(), Sq
     }
 }
 
-/// An index loses the column too, and goes when it has none left.
+/// An index loses the column too. One that has none left goes after all drops, which may name it.
 fn drop_column(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
     let position = draft.column_position(name).ok_or_else(|| cannot_drop(name))?;
     draft.columns.remove(position);
@@ -159,7 +161,6 @@ fn drop_column(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
             index.existing = None;
         }
     }
-    draft.indexes.retain(|index| !index.parts.is_empty());
     draft.drop_checks_of(name);
     Ok(())
 }

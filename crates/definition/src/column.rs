@@ -4,11 +4,10 @@ use datum::{SqlError, TypeKind, error_code};
 use parser::ast::{ColumnAttribute, ColumnDefinition, Expr, ExprKind, TypeName};
 use schema::{ColumnDef, ColumnDefault, Generation};
 
+use super::comment::{COMMENT_LENGTH_MAX, fitting_comment};
 use super::data_type::{TypeContext, column_type};
 use super::draft::{ColumnDraft, ColumnSource, DefinitionContext};
 use super::row_expression::{Purpose, text_of};
-
-const COMMENT_LENGTH_MAX: usize = 1024;
 
 /// What the attributes of a column said, before they are put together.
 #[derive(Default)]
@@ -35,7 +34,7 @@ pub fn draft_of_column(
     let conditions = &mut context.conditions;
     let mut type_context = TypeContext { column: name, table_collation, is_strict, conditions };
     let column_type = column_type(&column.data_type, &mut type_context)?;
-    let mut attributes = read_attributes(column)?;
+    let mut attributes = read_attributes(column, context)?;
     if column.data_type.name == TypeName::Serial {
         attributes.auto_increment = true;
         attributes.unique = true;
@@ -96,7 +95,10 @@ impl Attributes<'_> {
     }
 }
 
-fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, SqlError> {
+fn read_attributes<'a>(
+    column: &ColumnDefinition<'a>,
+    context: &mut DefinitionContext<'_>,
+) -> Result<Attributes<'a>, SqlError> {
     let unsupported = |what: &str| Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
     let mut attributes = Attributes::default();
     for attribute in column.attributes {
@@ -116,12 +118,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             ColumnAttribute::PrimaryKey => attributes.primary = true,
             ColumnAttribute::Unique => attributes.unique = true,
             ColumnAttribute::Comment(text) => {
-                if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(
-                        error_code::ER_TOO_LONG_FIELD_COMMENT.with(&[&column.name.name, &COMMENT_LENGTH_MAX])
-                    );
-                }
-                attributes.comment = text;
+                let too_long =
+                    || error_code::ER_TOO_LONG_FIELD_COMMENT.with(&[&column.name.name, &COMMENT_LENGTH_MAX]);
+                attributes.comment = fitting_comment(text, COMMENT_LENGTH_MAX, too_long, context)?;
             }
             ColumnAttribute::Visible(visible) => attributes.invisible = !visible,
             // The type has taken the collation; the rest are hints of a storage that is not ours.
@@ -142,9 +141,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
 }
 
 fn check_auto_increment_type(definition: &ColumnDef) -> Result<(), SqlError> {
-    use TypeKind::{Double, Float, Int24, Long, LongLong, Short, Tiny};
+    use TypeKind::{Int24, Long, LongLong, Short, Tiny};
     match definition.column_type.kind {
-        Tiny | Short | Int24 | Long | LongLong | Float { .. } | Double { .. } => Ok(()),
+        Tiny | Short | Int24 | Long | LongLong => Ok(()),
         _ => Err(error_code::ER_WRONG_FIELD_SPEC.with(&[&definition.name])),
     }
 }

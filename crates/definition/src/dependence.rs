@@ -25,6 +25,11 @@ impl TableDraft {
             let read = columns_read(text);
             gone.iter().find(|name| read.iter().any(|read| same_name(read, name)))
         };
+        for check in &self.checks {
+            if let Some(name) = missing(&check.definition.condition) {
+                return Err(ER_DEPENDENT_BY_CHECK_CONSTRAINT.with(&[&check.definition.name, name]));
+            }
+        }
         for column in &self.columns {
             let definition = &column.definition;
             if let Some(name) = definition.generated.as_ref().and_then(|made| missing(&made.expression)) {
@@ -37,11 +42,6 @@ impl TableDraft {
                 && let Some(name) = missing(text)
             {
                 return Err(ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE.with(&[name, &self.name]));
-            }
-        }
-        for check in &self.checks {
-            if let Some(name) = missing(&check.definition.condition) {
-                return Err(ER_DEPENDENT_BY_CHECK_CONSTRAINT.with(&[&check.definition.name, name]));
             }
         }
         Ok(())

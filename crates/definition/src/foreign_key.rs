@@ -1,7 +1,7 @@
 //! One foreign key of CREATE or ALTER TABLE: its words, its name, the index that it brings along.
 //!
 //! What depends on other tables (is the parent there, does it fit) is `statement::foreign_key`'s.
-use catalog::check_index_name;
+use catalog::{check_column_name, check_database_name, check_index_name, check_table_name};
 use datum::{SqlError, error_code};
 use parser::ast::{ForeignKey, Ident, MatchKind, References, ReferentialAction as Written};
 use schema::{
@@ -42,6 +42,12 @@ pub fn add_foreign_key(key: &ForeignKey<'_>, draft: &mut TableDraft) -> Result<(
     let index_name = key.constraint.or(key.index_name).map(|name| name.name);
     draft.indexes.push(generated_index(index_name.unwrap_or_default(), &columns));
     let parent = key.references.table;
+    parent.database.iter().try_for_each(|database| check_database_name(database.name))?;
+    let wrong_table = |_| error_code::ER_WRONG_TABLE_NAME.with(&[&parent.name.name]);
+    check_table_name(parent.name.name).map_err(wrong_table)?;
+    for column in key.references.columns {
+        check_column_name(column.name).map_err(|_| error_code::ER_WRONG_COLUMN_NAME.with(&[&column.name]))?;
+    }
     draft.foreign_keys.push(ForeignKeyDraft {
         name,
         exists: false,
@@ -152,6 +158,7 @@ pub fn name_foreign_keys(draft: &mut TableDraft) -> Result<(), SqlError> {
         if key.name.is_empty() {
             number += 1;
             key.name = generated_name(&draft.name, number);
+            check_index_name(&key.name)?;
         }
     }
     for (position, key) in draft.foreign_keys.iter().enumerate() {

@@ -4,13 +4,13 @@ use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast::{IndexDefinition, IndexKind as WrittenKind, IndexOption, IndexPartTarget, IndexType};
 use schema::IndexKind;
 
+use super::comment::{COMMENT_LENGTH_MAX, fitting_comment};
 use super::conditions;
 use super::draft::{DefinitionContext, IndexDraft, PartDraft, TableDraft, same_name};
 use super::index_part::{NAMELESS, part_expression};
 
 const PARTS_MAX: usize = 16;
 const KEY_BYTES_MAX: u64 = 3072;
-const COMMENT_LENGTH_MAX: usize = 1024;
 
 pub fn draft_of_index(
     index: &IndexDefinition<'_>,
@@ -75,12 +75,9 @@ fn read_options(
                 return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"RTREE indexes"]));
             }
             IndexOption::Comment(text) => {
-                if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(
-                        conditions::ER_TOO_LONG_INDEX_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX])
-                    );
-                }
-                draft.comment = text.to_owned();
+                let too_long =
+                    || conditions::ER_TOO_LONG_INDEX_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX]);
+                draft.comment = fitting_comment(text, COMMENT_LENGTH_MAX, too_long, context)?.to_owned();
             }
             IndexOption::Visible(visible) => {
                 if !visible && draft.kind == IndexKind::Primary {

@@ -32,8 +32,8 @@ pub fn part_expression(
 }
 
 impl TableDraft {
-    /// Gives every expression among the parts its hidden column, and takes those away that no part needs any more.
-    pub(crate) fn place_index_parts(&mut self, context: &DefinitionContext<'_>) -> Result<(), SqlError> {
+    /// Takes the hidden columns away that no index needs any more.
+    pub(crate) fn drop_needless_index_columns(&mut self) {
         let parts = || self.indexes.iter().flat_map(|index| &index.parts);
         let needed: Vec<&str> = parts().map(|part| part.column.as_str()).collect();
         let is_needed = |column: &ColumnDraft| {
@@ -42,6 +42,11 @@ impl TableDraft {
         let kept: Vec<bool> = self.columns.iter().map(is_needed).collect();
         let mut kept = kept.into_iter();
         self.columns.retain(|_| kept.next().unwrap_or(true));
+    }
+
+    /// Gives every expression among the parts its hidden column.
+    pub(crate) fn place_index_parts(&mut self, context: &DefinitionContext<'_>) -> Result<(), SqlError> {
+        self.drop_needless_index_columns();
         if self.indexes.iter().flat_map(|index| &index.parts).all(|part| part.expression.is_none()) {
             return Ok(());
         }

@@ -9,6 +9,7 @@ mod alter;
 mod alteration;
 mod check;
 mod column;
+mod comment;
 mod conditions;
 mod conversion;
 mod create;

@@ -2,6 +2,7 @@
 use datum::{SqlError, SqlMode, error_code};
 use parser::ast::{Ident, TableOption, TableOptionName, TableOptionValue};
 
+use super::comment::fitting_comment;
 use super::conditions;
 use super::data_type::choose_collation;
 use super::draft::{DefinitionContext, TableDraft};
@@ -40,12 +41,9 @@ pub fn apply_options(
             (TableOptionName::Collate, TableOptionValue::Name(name)) => collation = Some(name),
             (TableOptionName::CharacterSet | TableOptionName::Collate, _) => {}
             (TableOptionName::Comment, TableOptionValue::String(text)) => {
-                if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(
-                        conditions::ER_TOO_LONG_TABLE_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX])
-                    );
-                }
-                draft.comment = text.to_owned();
+                let too_long =
+                    || conditions::ER_TOO_LONG_TABLE_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX]);
+                draft.comment = fitting_comment(text, COMMENT_LENGTH_MAX, too_long, context)?.to_owned();
             }
             (name, value) => remember(name, &text_of(value), draft)?,
         }

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::Catalog;
+use catalog::{Catalog, check_index_name};
 use datum::{SqlError, error_code};
 use schema::{CheckDef, TableDef, ViewDef, generated_name, generated_number};
 
@@ -80,8 +80,11 @@ pub fn checks_like(source: &TableDef, name: &str) -> Vec<CheckDef> {
 }
 
 /// Tables take other names: `to` says which. The keys of `table` follow their parents, and names of keys and
-/// constraints that were generated from the table's own name follow that.
-pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<TableName>) {
+/// constraints that were generated from the table's own name follow that; error 1059 where they become too long.
+pub fn follow_renames(
+    table: &mut TableDef,
+    to: impl Fn(&TableName) -> Option<TableName>,
+) -> Result<(), SqlError> {
     let own = to(&TableName::of(table));
     for key in &mut table.foreign_keys {
         if let Some(parent) = to(&TableName::parent_of(key)) {
@@ -92,6 +95,7 @@ pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<Ta
             && let Some(number) = generated_number(&key.name, &table.name)
         {
             key.name = generated_name(&own.name, number);
+            check_index_name(&key.name)?;
         }
     }
     table.foreign_keys.sort_by_cached_key(|key| key.name.to_lowercase());
@@ -99,9 +103,11 @@ pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<Ta
         for check in &mut table.checks {
             if let Some(number) = check.generated_number(&table.name) {
                 check.name = CheckDef::generated_name(&own.name, number);
+                check_index_name(&check.name)?;
             }
         }
         table.database = own.database;
         table.name = own.name;
     }
+    Ok(())
 }

@@ -383,6 +383,11 @@ impl Source {
         }
     }
 
+    /// The same without quotes.
+    pub fn dotted_name(&self, column: usize) -> String {
+        format!("{}.{}.{}", self.database, self.alias, self.columns[column].name)
+    }
+
     pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         !self.origin.is_inner
             && table.is_none_or(|table| same_name(&self.alias, table))

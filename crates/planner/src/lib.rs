@@ -16,6 +16,7 @@ mod set_operation;
 mod common_table;
 mod dependence;
 mod derived;
+mod distinct_order;
 mod from;
 mod grouping;
 mod select_build;

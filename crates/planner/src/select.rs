@@ -2,6 +2,7 @@
 use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
 use crate::bound::{BoundBlock, BoundQuery, Logical};
 use crate::condition::split_conjuncts;
+use crate::distinct_order::are_distinct;
 use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::from::Joined;
 use crate::planner::{Planner, not_supported};
@@ -115,18 +116,20 @@ impl<'p> Planner<'p> {
             }
             None => Vec::new(),
         };
-        let order_by = self.bind_order(tail.order_by, &items)?;
+        let rollup = select.group_by.is_some_and(|group_by| group_by.rollup);
+        let distinct = select.options.distinct && !are_distinct(&items, groups.as_deref(), rollup);
+        let order_by = self.bind_order(tail.order_by, &items, distinct)?;
         let limit = self.bind_limit(tail.limit)?;
         self.check_recursive_block(select, joined.as_ref())?;
         let bound = BoundSelect {
             items,
             conditions,
             groups,
-            rollup: select.group_by.is_some_and(|group_by| group_by.rollup),
+            rollup,
             having,
             order_by,
             limit,
-            distinct: select.options.distinct,
+            distinct,
             straight: select.options.straight_join,
             count_found_rows: select.options.calc_found_rows,
         };
@@ -226,11 +229,12 @@ impl<'p> Planner<'p> {
         &mut self,
         order_by: &[ast::OrderItem<'p>],
         items: &[SelectItem],
+        distinct: bool,
     ) -> Result<Vec<SortKey>, SqlError> {
         self.block().clause = Some(Clause::Order);
         self.block().alias_use = AliasUse::AfterColumns;
         let mut keys = Vec::with_capacity(order_by.len());
-        for item in order_by {
+        for (number, item) in order_by.iter().enumerate() {
             let expr = match (ordinal(&item.expr), item.expr.kind) {
                 (Some(number), _) => {
                     let item = number.checked_sub(1).and_then(|position| items.get(position));
@@ -248,6 +252,9 @@ impl<'p> Planner<'p> {
                 }
                 _ => self.bind(&item.expr)?,
             };
+            if distinct {
+                self.check_order_of_distinct(number + 1, &item.expr, &expr, items)?;
+            }
             // A constant orders nothing.
             if !matches!(expr.kind, ExprKind::Literal(_)) {
                 keys.push(SortKey { expr, descending: item.descending });

@@ -280,10 +280,7 @@ fn column_name_in(block: &Block, expr: &Expr) -> String {
     let mut positions = Vec::new();
     crate::walk::positions(expr, &mut positions);
     match positions.first().and_then(|&position| block.frame.get(position)) {
-        Some(Position::Column { source, column }) => {
-            let source = &block.sources[*source];
-            format!("{}.{}.{}", source.database, source.alias, source.columns[*column].name)
-        }
+        Some(Position::Column { source, column }) => block.sources[*source].dotted_name(*column),
         _ => String::new(),
     }
 }

@@ -61,7 +61,7 @@ impl Planner<'_> {
             && !block.inside_aggregate
             && let Some(expr) = find_alias(&block.aliases, name)
         {
-            let found = check_alias(Some(expr), name, block.clause);
+            let found = check_alias(Some(expr), name, block.clause, is_outer);
             self.note_alias(name);
             return found;
         }
@@ -90,7 +90,7 @@ impl Planner<'_> {
         if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        let found = check_alias(found, name, block.clause)?;
+        let found = check_alias(found, name, block.clause, is_outer)?;
         if found.is_some() {
             self.note_alias(name);
         }
@@ -139,25 +139,33 @@ fn find_row_id(block: &Block, database: Option<&str>, table: Option<&str>) -> Op
     })
 }
 
-/// An alias of a window function means something in ORDER BY only.
-fn check_alias(found: Option<Expr>, name: &str, clause: Option<Clause>) -> Result<Option<Expr>, SqlError> {
-    if found.as_ref().is_some_and(crate::walk::has_window)
-        && !matches!(clause, Some(Clause::Order | Clause::Group))
-    {
+/// An alias of a window function means something in ORDER BY only, and subqueries (`is_outer`) cannot name what is known after
+/// rows are grouped.
+fn check_alias(
+    found: Option<Expr>,
+    name: &str,
+    clause: Option<Clause>,
+    is_outer: bool,
+) -> Result<Option<Expr>, SqlError> {
+    let Some(expr) = &found else { return Ok(None) };
+    if crate::walk::has_window(expr) && (is_outer || !matches!(clause, Some(Clause::Order | Clause::Group))) {
         return Err(error_code::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE.with(&[&name]));
+    }
+    if is_outer && crate::walk::has_aggregate(expr) {
+        return Err(illegal_reference(name, "reference to group function"));
     }
     Ok(found)
 }
 
+fn illegal_reference(name: &str, why: &str) -> SqlError {
+    error_code::ER_ILLEGAL_REFERENCE.with(&[&name, &why])
+}
+
 /// A subquery in the select list may name the items before its own.
 fn earlier_item(block: &Block, name: &str) -> Result<Option<Expr>, SqlError> {
-    let illegal = |why: &str| error_code::ER_ILLEGAL_REFERENCE.with(&[&name, &why]);
-    let found = check_alias(find_alias(&block.aliases, name), name, block.clause)?;
-    if found.as_ref().is_some_and(crate::walk::has_aggregate) {
-        return Err(illegal("reference to group function"));
-    }
+    let found = check_alias(find_alias(&block.aliases, name), name, block.clause, true)?;
     if found.is_none() && block.later_aliases.iter().any(|later| crate::block::same_name(later, name)) {
-        return Err(illegal("forward reference in item list"));
+        return Err(illegal_reference(name, "forward reference in item list"));
     }
     Ok(found)
 }

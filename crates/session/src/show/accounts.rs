@@ -9,7 +9,7 @@ use crate::session::Session;
 
 impl Session {
     pub(super) fn show_create_user(&self, user: User<'_>) -> Result<MadeRows, SqlError> {
-        let name = self.account_of(user);
+        let name = self.named_account(user)?;
         if name != *self.privileges.account_name() {
             self.require_database(Privilege::Select, "mysql")?;
         }
@@ -29,7 +29,7 @@ impl Session {
         user: Option<User<'_>>,
         using: &[User<'_>],
     ) -> Result<MadeRows, SqlError> {
-        let name = user.map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
+        let name = self.named_account(user.unwrap_or(User::Current))?;
         let is_own = name == *self.privileges.account_name();
         let shown = format!("Grants for {}@{}", name.user, name.host.as_str());
         if !is_own && !self.privileges.has_on_table(Privilege::Select.into(), "mysql", "user") {

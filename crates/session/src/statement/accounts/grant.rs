@@ -39,7 +39,7 @@ impl Session {
             granted.whole |= Privilege::GrantOption.into();
         }
         for user in statement.users {
-            let name = self.account_of(*user);
+            let name = self.named_account(*user)?;
             if self.changeable(&name)?.is_none() {
                 return Err(ER_CANT_CREATE_USER_WITH_GRANT.plain());
             }

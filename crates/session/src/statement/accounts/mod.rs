@@ -102,6 +102,13 @@ impl Session {
         }
     }
 
+    /// As `account_of`, for a statement that is carried out: error 1470 for a name that no account can have.
+    pub(crate) fn named_account(&self, user: User<'_>) -> Result<AccountName, SqlError> {
+        let name = self.account_of(user);
+        crate::statement::check_account_length(&name)?;
+        Ok(name)
+    }
+
     fn is_own(&self, name: &AccountName) -> bool {
         name == self.privileges.account_name()
     }

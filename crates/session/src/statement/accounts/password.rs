@@ -3,7 +3,7 @@
 //! Called by `users`; what SET PASSWORD does, ALTER USER could have done.
 use auth::{Account, AccountName, Credential, DynamicPrivilege, FormerPassword, Plugin, Privilege};
 use datum::{SqlError, Value, error_code};
-use parser::ast::{AuthenticationClause, SetPassword};
+use parser::ast::{AuthenticationClause, SetPassword, User};
 
 use super::{now_us, quoted};
 use crate::result::{MadeColumn, MadeRows};
@@ -187,9 +187,7 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let name = statement
-            .user
-            .map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
+        let name = self.named_account(statement.user.unwrap_or(User::Current))?;
         self.require_set_password(&name, statement.retain_current)?;
         if statement.by_function {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"PASSWORD()"]));

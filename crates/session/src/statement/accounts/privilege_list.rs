@@ -57,7 +57,7 @@ impl Session {
                     ObjectKind::Library => Target::Routine(RoutineKind::Library, name),
                 }
             }
-            GrantTarget::Proxy(user) => Target::Proxy(self.account_of(user)),
+            GrantTarget::Proxy(user) => Target::Proxy(self.named_account(user)?),
         })
     }
 }

@@ -17,7 +17,7 @@ impl Session {
         let granted = granted(statement.privileges, &target)?;
         self.require_grantable(&granted, &target)?;
         for user in statement.users {
-            let name = self.account_of(*user);
+            let name = self.named_account(*user)?;
             let Some(present) = self.changeable(&name)? else {
                 if statement.ignore_unknown_user {
                     self.shared.warning(ER_USER_DOES_NOT_EXIST.with(&[&name.user]));
@@ -49,7 +49,7 @@ impl Session {
     fn revoke_everything(&mut self, statement: &Revoke<'_>) -> Result<Done, SqlError> {
         self.require_account_change(Privilege::Update)?;
         for user in statement.users {
-            let name = self.account_of(*user);
+            let name = self.named_account(*user)?;
             if self.changeable(&name)?.is_none() {
                 if statement.ignore_unknown_user {
                     self.shared.warning(ER_USER_DOES_NOT_EXIST.with(&[&name.user]));

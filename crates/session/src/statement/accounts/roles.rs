@@ -43,7 +43,7 @@ impl Session {
             _ => self.require_role_admin(role),
         })?;
         for user in statement.users {
-            let name = self.account_of(*user);
+            let name = self.named_account(*user)?;
             let account = self.require_known(&name)?;
             self.require_may_change(&account)?;
             for role in &roles {
@@ -80,7 +80,7 @@ impl Session {
                 continue;
             }
             for user in statement.users {
-                let name = self.account_of(*user);
+                let name = self.named_account(*user)?;
                 match self.changeable(&name)? {
                     None if statement.ignore_unknown_user => {
                         self.shared.warning(ER_USER_DOES_NOT_EXIST.with(&[&name.user]));
@@ -131,7 +131,7 @@ impl Session {
 
     pub(super) fn set_default_role(&mut self, statement: &SetDefaultRole<'_>) -> Result<Done, SqlError> {
         for user in statement.users {
-            let name = self.account_of(*user);
+            let name = self.named_account(*user)?;
             if !self.is_own(&name) {
                 let may = self.privileges.has_global(Privilege::CreateUser)
                     || self.privileges.has_on_database(Privilege::Update, "mysql");

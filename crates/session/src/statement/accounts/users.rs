@@ -20,7 +20,7 @@ impl Session {
         let default_roles = self.roles_to_give(statement.default_roles)?;
         let (mut failed, mut generated) = (Vec::new(), Generated::default());
         for definition in statement.users {
-            let name = self.account_of(definition.user);
+            let name = self.named_account(definition.user)?;
             let mut account = Account::new(name.clone(), Credential::from_password(Plugin::default(), ""));
             account.password_changed_us = now_us();
             check_requirements(definition)?;
@@ -64,7 +64,7 @@ impl Session {
     pub(super) fn alter_users(&mut self, statement: &AlterUser<'_>) -> Result<Done, SqlError> {
         let (mut failed, mut generated) = (Vec::new(), Generated::default());
         for definition in statement.users {
-            let name = self.account_of(definition.user);
+            let name = self.named_account(definition.user)?;
             self.require_alter(&name, statement)?;
             check_requirements(definition)?;
             let Some(present) = self.changeable(&name)? else {
@@ -133,7 +133,8 @@ impl Session {
             let needed = if are_roles { "CREATE USER, DROP ROLE" } else { "CREATE USER" };
             return Err(Self::privilege_missing(needed));
         }
-        let names: Vec<AccountName> = statement.users.iter().map(|user| self.account_of(*user)).collect();
+        let names = statement.users.iter().map(|user| self.named_account(*user));
+        let names: Vec<AccountName> = names.collect::<Result<_, _>>()?;
         let mandatory = self.instance.mandatory_roles();
         if let Some(name) = names.iter().find(|name| mandatory.contains(name)) {
             return Err(ER_MANDATORY_ROLE.with(&[name]));
@@ -159,7 +160,7 @@ impl Session {
         self.require_account_change(Privilege::Update)?;
         let mut failed = Vec::new();
         for (from, to) in renames {
-            let (from, to) = (self.account_of(*from), self.account_of(*to));
+            let (from, to) = (self.named_account(*from)?, self.named_account(*to)?);
             let Some(present) = self.changeable(&from)? else {
                 failed.push(from);
                 continue;

@@ -156,8 +156,8 @@ impl Session {
             }
         }
         let renamed = |name: &TableName| (*name == from).then(|| to.clone());
-        follow_renames(after, renamed);
-        followers.values_mut().for_each(|(_, follower)| follow_renames(follower, renamed));
+        follow_renames(after, renamed)?;
+        followers.values_mut().try_for_each(|(_, follower)| follow_renames(follower, renamed))?;
         after.foreign_keys.iter().try_for_each(|key| self.foreign_keys().check_key_name(after, &key.name))?;
         self.check_check_names(Some(before), after)?;
         self.foreign_keys().check_waiting_children(after)?;

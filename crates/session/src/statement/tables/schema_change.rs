@@ -238,7 +238,7 @@ impl Session {
         let mut changed = Vec::with_capacity(before.len());
         for (name, table) in before {
             let mut after = (*table).clone();
-            follow_renames(&mut after, new_name);
+            follow_renames(&mut after, new_name)?;
             if new_name(&name).is_some() {
                 for key in &after.foreign_keys {
                     self.foreign_keys().check_key_name(&after, &key.name)?;

@@ -272,7 +272,7 @@ impl Session {
         alteration.after.temporary = true;
         refuse_foreign_keys(&alteration.after)?;
         if let Some(to) = &to {
-            follow_renames(&mut alteration.after, |known| (*known == name).then(|| to.clone()));
+            follow_renames(&mut alteration.after, |known| (*known == name).then(|| to.clone()))?;
         }
         self.settle_rows(&mut alteration);
         choose_means(&alteration, has_new_indexes(&alteration), options)?;
