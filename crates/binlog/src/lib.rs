@@ -20,6 +20,7 @@
 
 mod bytes;
 mod cell;
+mod database_filter;
 mod decimal;
 mod error;
 mod event;
@@ -41,6 +42,7 @@ mod tests;
 mod xa;
 
 pub use cell::{WireType, put_cell, type_code};
+pub use database_filter::DatabaseFilter;
 pub use error::BinlogError;
 pub use event::Event;
 pub use events::{Events, fuzz_one};

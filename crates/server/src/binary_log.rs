@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use binlog::{Checksum, ServerUuid};
+use binlog::{Checksum, DatabaseFilter, ServerUuid};
 use env::Env;
 use instance::Instance;
 use source::{BinaryLog, BinaryLogConfig, LiveSettings, Position, load_position, store_position};
@@ -16,6 +16,7 @@ use crate::version::PROTOCOL_VERSION;
 /// What the options say of it.
 pub(crate) struct BinaryLogPlan {
     base: Option<String>,
+    databases: DatabaseFilter,
 }
 
 fn now_s() -> u32 {
@@ -28,7 +29,7 @@ fn failed(error: &source::SourceError) -> String {
 
 impl BinaryLogPlan {
     pub(crate) fn of(settings: &Settings) -> BinaryLogPlan {
-        BinaryLogPlan { base: settings.binary_log.clone() }
+        BinaryLogPlan { base: settings.binary_log.clone(), databases: settings.logged_databases.clone() }
     }
 
     /// From where the engine's log is needed; known before the engine is opened.
@@ -52,6 +53,7 @@ impl BinaryLogPlan {
             server_uuid,
             server_version: PROTOCOL_VERSION.to_owned(),
             checksum: Checksum::Crc32,
+            databases: Arc::new(self.databases),
             now_s,
             live: Box::new(move || live_settings(&instance)),
         };

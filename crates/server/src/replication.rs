@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instance::Instance;
-use instance::replication::Part;
+use instance::replication::{FilterOption, Part};
 
 use crate::log;
 use crate::worker::{WorkerPool, spawn};
@@ -16,7 +16,13 @@ use crate::worker::{WorkerPool, spawn};
 const END_MAX: Duration = Duration::from_secs(2);
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
-pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool) {
+pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool, filters: Vec<FilterOption>) {
+    for channel in server.replication.filter_by_options(filters) {
+        log::warning(&format!(
+            "There are per-channel replication filter(s) configured for channel '{channel}' which does not exist. The \
+             filter(s) have been discarded."
+        ));
+    }
     let (instance, workers) = (Arc::downgrade(server), pool.clone());
     server.replication.set_starter(move |channel, part| {
         let Some(instance) = instance.upgrade() else { return };

@@ -114,7 +114,7 @@ fn serve(
             let mut manager = ServiceManager::of_environment();
             manager.ready();
             crate::events::start(&server, pool);
-            crate::replication::start(&server, pool);
+            crate::replication::start(&server, pool, settings.replication_filters.clone());
             let end = runtime.block_on(wait_for_end(signals, &requests, &server, &mut manager, pool));
             manager.stopping();
             drop(listening.socket_file);

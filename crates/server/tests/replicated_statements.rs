@@ -2,45 +2,22 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
-
+use support::replicas::{self, REPLICA, SOURCE, follow, one};
 use support::{RawClient, TestServer};
-
-const SOURCE: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=1"];
-const REPLICA: &[&str] = &["--log-bin", "--gtid-mode=ON", "--server-id=2"];
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn one(client: &mut RawClient, sql: &str) -> String {
-    let rows = client.query(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-    rows[0][0].clone().unwrap_or_default()
-}
 
 fn pair() -> (TestServer, TestServer) {
     let source = TestServer::start(SOURCE);
     let replica = TestServer::start(REPLICA);
-    let mut client = replica.log_in();
-    let change = format!(
-        "change replication source to source_host = '127.0.0.1', source_port = {}, source_user = 'root', \
-         source_connect_retry = 1, source_auto_position = 1",
-        source.port
-    );
-    client.execute(&change).expect("a source");
-    client.execute("start replica").expect("a start");
+    follow(&replica, &source);
     (source, replica)
 }
 
-/// Until the replica has all that the source has.
+/// Until both have the same identifiers.
 fn wait_until_equal(source: &TestServer, replica: &TestServer) {
-    let (mut from, mut to) = (source.log_in(), replica.log_in());
-    let wanted = one(&mut from, "select @@global.gtid_executed");
-    let deadline = Instant::now() + PATIENCE;
-    while one(&mut to, &format!("select gtid_subset('{wanted}', @@global.gtid_executed)")) != "1" {
-        let now = to.query("show replica status").expect("a row").remove(0);
-        assert_eq!(now[36].as_deref(), Some("0"), "the applier has stopped: {:?}", now[37]);
-        assert!(Instant::now() < deadline, "the replica does not follow: {now:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(wanted, one(&mut to, "select @@global.gtid_executed"));
+    replicas::wait_until_equal(source, replica);
+    let [wanted, present] =
+        [source, replica].map(|server| one(&mut server.log_in(), "select @@global.gtid_executed"));
+    assert_eq!(wanted, present);
 }
 
 fn assert_same(source: &TestServer, replica: &TestServer, queries: &[&str]) {

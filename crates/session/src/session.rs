@@ -71,7 +71,7 @@ pub struct Session {
     pub(crate) may_fill: bool,
     pub(crate) filled: Option<Box<crate::statement::FilledTable>>,
     /// Of the running change of definitions, for the binary log.
-    pub(crate) definition_text: Option<Box<[u8]>>,
+    pub(crate) definition_text: Option<Box<crate::statement::DefinitionText>>,
     pub(crate) begin_event: crate::statement::BeginEvent,
     /// `gtid_next`
     pub(crate) identifier: crate::statement::NextIdentifier,

@@ -4,7 +4,7 @@
 use crate::SourceError;
 use crate::replicas::Replicas;
 use crate::writer::Writer;
-use binlog::{Checksum, GtidSet, ServerUuid};
+use binlog::{Checksum, DatabaseFilter, GtidSet, ServerUuid};
 use engine::Engine;
 use env::sync::{Event, WaitQueue};
 use env::{Env, File, OpenOptions};
@@ -23,6 +23,8 @@ pub struct BinaryLogConfig {
     pub server_version: String,
     /// What files that begin from now on have.
     pub checksum: Checksum,
+    /// What it has; sessions ask before they note a change.
+    pub databases: Arc<DatabaseFilter>,
     /// Seconds since 1970.
     pub now_s: fn() -> u32,
     /// What can be set while it runs.
@@ -123,6 +125,11 @@ impl BinaryLog {
     /// The name of a file.
     pub fn file_name(&self, number: u64) -> String {
         format!("{}.{number:06}", self.config.base)
+    }
+
+    /// The databases whose changes it has.
+    pub fn databases(&self) -> &Arc<DatabaseFilter> {
+        &self.config.databases
     }
 
     pub(crate) fn index_name(&self) -> String {

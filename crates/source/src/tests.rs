@@ -81,6 +81,7 @@ async fn open(env: &Env) -> (Arc<Engine>, Arc<BinaryLog>) {
         server_uuid: ServerUuid([7; 16]),
         server_version: "9.7.0-test".into(),
         checksum: Checksum::Crc32,
+        databases: Arc::default(),
         now_s: || 1,
         live: Box::new(|| LiveSettings { server_id: 1, file_bytes_max: 20_000, expire_seconds: 0 }),
     };

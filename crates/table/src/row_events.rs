@@ -6,8 +6,8 @@
 use crate::error::damaged;
 use crate::row_shape::{masks, shown, table_map};
 use binlog::{
-    BinlogError, Checksum, CommitPackage, Event, EventHeader, Query, RowMetadata, RowsHeader, RowsKind,
-    XaPrepare, event_type, header_flag, put_image, rows_flag, write_event,
+    BinlogError, Checksum, CommitPackage, DatabaseFilter, Event, EventHeader, Query, RowMetadata, RowsHeader,
+    RowsKind, XaPrepare, event_type, header_flag, put_image, rows_flag, write_event,
 };
 use datum::{ErrorCode, SqlError, Value};
 use engine::{EventSource, Transaction};
@@ -36,6 +36,8 @@ pub struct EventSettings {
     pub event_bytes: usize,
     /// `max_binlog_cache_size`, or less.
     pub bytes_max: u64,
+    /// Rows of other databases are not noted.
+    pub databases: Arc<DatabaseFilter>,
     /// Everything but the events; the moment of the commit is added with the commit.
     pub package: CommitPackage,
     /// The moment of the commit.
@@ -176,7 +178,7 @@ impl RowEvents {
         before: Option<&[Value]>,
         after: Option<&[Value]>,
     ) -> Result<(), SqlError> {
-        if self.statements.is_empty() {
+        if self.statements.is_empty() || !self.settings.databases.takes(&table.database) {
             return Ok(());
         }
         let kind = match (before, after) {

@@ -3,8 +3,11 @@
 //! Invariant: a channel's receiver and applier are tasks of the program, at most one of each at one time; statements only say what
 //! is wanted, and wait for it. What is applied changes only with a commit that stores it.
 mod applied;
+mod filter;
+mod filters;
 mod relay;
 mod settings;
+mod skipped;
 mod status;
 mod until;
 
@@ -17,8 +20,11 @@ use parking_lot::Mutex;
 use crate::user_locks::UserLocks;
 
 pub use applied::Applied;
+pub use filter::{FilterKind, FilterOrigin, FilterRule, FilterValue};
+pub use filters::{FilterOption, Filters};
 pub use relay::{Relay, Relayed};
 pub use settings::SourceSettings;
+pub use skipped::SkippedErrors;
 pub use status::{AppliedTransaction, ChannelStatus, Failure, ReceiverState};
 pub use until::Until;
 
@@ -56,6 +62,8 @@ pub struct Channel {
     pub status: Mutex<ChannelStatus>,
     /// Of the last start of the applier.
     pub until: Mutex<Until>,
+    /// They change only while there is no applier.
+    pub filters: Mutex<Filters>,
     tasks: Mutex<[Task; 2]>,
 }
 
@@ -120,6 +128,8 @@ pub struct Replication {
     detached: Mutex<GtidSet>,
     /// Identifiers that sessions have taken for their transactions.
     pub owned: UserLocks,
+    /// The filters that new channels begin with.
+    pub filters: Mutex<Filters>,
     starter: OnceLock<Starter>,
 }
 
@@ -156,7 +166,10 @@ impl Replication {
     /// The channel of the name, new if there is none.
     pub fn add(&self, name: &str) -> Arc<Channel> {
         let mut channels = self.channels.lock();
-        let new = || Arc::new(Channel { name: name.to_owned(), ..Channel::default() });
+        let new = || {
+            let filters = Mutex::new(self.filters.lock().copied());
+            Arc::new(Channel { name: name.to_owned(), filters, ..Channel::default() })
+        };
         channels.entry(name.to_lowercase()).or_insert_with(new).clone()
     }
 
@@ -164,6 +177,28 @@ impl Replication {
         if let Some(channel) = self.channels.lock().remove(&name.to_lowercase()) {
             self.detached.lock().add_all(&channel.applied.lock().executed);
         }
+    }
+
+    /// Takes the filters of options over, before any task has started; answers the channels among them that do not exist.
+    pub fn filter_by_options(&self, options: Vec<FilterOption>) -> Vec<String> {
+        let (of_channels, of_all): (Vec<_>, Vec<_>) =
+            options.into_iter().partition(|option| option.channel.is_some());
+        let mut filters = Filters::default();
+        for FilterOption { kind, value, .. } in of_all {
+            filters.add(kind, FilterOrigin::Options, value);
+        }
+        *self.filters.lock() = filters.clone();
+        self.channels().iter().for_each(|channel| *channel.filters.lock() = filters.copied());
+        let mut unknown = Vec::new();
+        for FilterOption { kind, channel: name, value } in of_channels {
+            let name = name.unwrap_or_default();
+            match self.channel(&name) {
+                Some(channel) => channel.filters.lock().add(kind, FilterOrigin::OptionsForChannel, value),
+                None => unknown.push(name),
+            }
+        }
+        unknown.dedup();
+        unknown
     }
 
     /// Starts a task; false if it runs already.

@@ -132,6 +132,24 @@ pub struct ChangeReplicationSource<'a> {
     pub channel: Option<&'a str>,
 }
 
+/// CHANGE REPLICATION FILTER.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeReplicationFilter<'a> {
+    /// Each with the name of its rule, as `REPLICATE_DO_DB`.
+    pub rules: &'a [(&'static str, ReplicationFilterValues<'a>)],
+    pub channel: Option<&'a str>,
+}
+
+/// What the rule of a replication filter names.
+#[derive(Debug, Clone, Copy)]
+pub enum ReplicationFilterValues<'a> {
+    Databases(&'a [Ident<'a>]),
+    Tables(&'a [ObjectName<'a>]),
+    Patterns(&'a [&'a str]),
+    /// Databases with their new names.
+    Renames(&'a [(Ident<'a>, Ident<'a>)]),
+}
+
 /// PURGE BINARY LOGS.
 #[derive(Debug, Clone, Copy)]
 pub enum PurgeBinaryLogs<'a> {

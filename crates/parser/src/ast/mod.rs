@@ -32,9 +32,10 @@ pub use account::{
     RevokeRole, SetDefaultRole, SetPassword, SetRole, TlsRequirement, User, UserDefinition,
 };
 pub use admin::{
-    AdminTable, ChangeReplicationSource, Diagnostics, DiagnosticsItem, Explain, ExplainFormat, ExplainTarget,
-    Flush, FlushTarget, Handler, HandlerAction, HandlerRead, Histogram, Kill, MaintainTable, MaintenanceKind,
-    PreparedSource, PurgeBinaryLogs, ReplicaControl, SignalItem, SignalStatement, UntilOption,
+    AdminTable, ChangeReplicationFilter, ChangeReplicationSource, Diagnostics, DiagnosticsItem, Explain,
+    ExplainFormat, ExplainTarget, Flush, FlushTarget, Handler, HandlerAction, HandlerRead, Histogram, Kill,
+    MaintainTable, MaintenanceKind, PreparedSource, PurgeBinaryLogs, ReplicaControl, ReplicationFilterValues,
+    SignalItem, SignalStatement, UntilOption,
 };
 pub use alter::{
     AlgorithmOption, AlterDatabase, AlterSpecification, AlterTable, ColumnPosition, LockOption,

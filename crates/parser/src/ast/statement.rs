@@ -87,6 +87,7 @@ pub enum StatementKind<'a> {
     Signal(&'a SignalStatement<'a>),
     GetDiagnostics(&'a Diagnostics<'a>),
     ChangeReplicationSource(&'a ChangeReplicationSource<'a>),
+    ChangeReplicationFilter(&'a ChangeReplicationFilter<'a>),
     ReplicaControl(&'a ReplicaControl<'a>),
     PurgeBinaryLogs(&'a PurgeBinaryLogs<'a>),
     /// RESET BINARY LOGS AND GTIDS: the number of the first file.

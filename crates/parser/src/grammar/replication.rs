@@ -1,10 +1,21 @@
 //! The statements of replication: options are kept by name, for the server to judge.
 use super::core::{Parser, Result};
 use crate::ast::{
-    ChangeReplicationSource, Expr, ExprKind, Ident, PurgeBinaryLogs, ReplicaControl, StatementKind,
-    UntilOption,
+    ChangeReplicationFilter, ChangeReplicationSource, Expr, ExprKind, Ident, ObjectName, PurgeBinaryLogs,
+    ReplicaControl, ReplicationFilterValues, StatementKind, UntilOption,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
+
+/// The rules of replication filters.
+const FILTER_RULES: [&str; 7] = [
+    "REPLICATE_DO_DB",
+    "REPLICATE_IGNORE_DB",
+    "REPLICATE_DO_TABLE",
+    "REPLICATE_IGNORE_TABLE",
+    "REPLICATE_WILD_DO_TABLE",
+    "REPLICATE_WILD_IGNORE_TABLE",
+    "REPLICATE_REWRITE_DB",
+];
 
 impl<'a> Parser<'a> {
     /// CHANGE REPLICATION SOURCE TO, CHANGE REPLICATION FILTER. The words of MySQL 8.0 are errors, as in 9.7.
@@ -12,13 +23,62 @@ impl<'a> Parser<'a> {
         self.advance();
         self.expect_keyword(K::Replication)?;
         if self.at_keyword(K::Filter) {
-            return self.unsupported("CHANGE REPLICATION FILTER");
+            return self.change_filter();
         }
         self.expect_keywords(&[K::Source, K::To])?;
         let options = self.comma_list(Self::replication_option)?;
         let channel = self.for_channel()?;
         let change = ChangeReplicationSource { options, channel };
         Ok(StatementKind::ChangeReplicationSource(self.alloc(change)))
+    }
+
+    fn change_filter(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        let rules = self.comma_list(Self::filter_rule)?;
+        self.literal_use.structural = true;
+        let change = ChangeReplicationFilter { rules, channel: self.for_channel()? };
+        Ok(StatementKind::ChangeReplicationFilter(self.alloc(change)))
+    }
+
+    /// `REPLICATE_DO_DB = (a, b)`; the list may be empty.
+    fn filter_rule(&mut self) -> Result<(&'static str, ReplicationFilterValues<'a>)> {
+        use ReplicationFilterValues::{Databases, Patterns, Renames, Tables};
+        let token = self.peek();
+        let word = self.ident()?;
+        let known = FILTER_RULES.iter().find(|name| name.eq_ignore_ascii_case(word.name));
+        let Some(&name) = known else { return Err(self.syntax_error_at(token)) };
+        self.expect(T::Equal)?;
+        let values = match name {
+            "REPLICATE_DO_DB" | "REPLICATE_IGNORE_DB" => Databases(self.filter_list(Self::ident)?),
+            "REPLICATE_REWRITE_DB" => Renames(self.filter_list(Self::filter_rename)?),
+            "REPLICATE_DO_TABLE" | "REPLICATE_IGNORE_TABLE" => Tables(self.filter_list(Self::filter_table)?),
+            _ => Patterns(self.filter_list(Self::string_text)?),
+        };
+        Ok((name, values))
+    }
+
+    fn filter_list<I: Copy + 'a>(&mut self, item: impl FnMut(&mut Self) -> Result<I>) -> Result<&'a [I]> {
+        if self.at(T::LeftParen) && self.peek_at(1).kind == T::RightParen {
+            self.advance();
+            self.advance();
+            return Ok(&[]);
+        }
+        self.paren_list(item)
+    }
+
+    fn filter_table(&mut self) -> Result<ObjectName<'a>> {
+        let database = self.ident()?;
+        self.expect(T::Dot)?;
+        Ok(ObjectName { database: Some(database), name: self.ident_after_dot()? })
+    }
+
+    fn filter_rename(&mut self) -> Result<(Ident<'a>, Ident<'a>)> {
+        self.expect(T::LeftParen)?;
+        let from = self.ident()?;
+        self.expect(T::Comma)?;
+        let to = self.ident()?;
+        self.expect(T::RightParen)?;
+        Ok((from, to))
     }
 
     fn replication_option(&mut self) -> Result<(Ident<'a>, Expr<'a>)> {

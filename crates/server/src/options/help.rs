@@ -105,7 +105,8 @@ fn push_lines(text: &mut String, names: impl Iterator<Item = String>) {
 
 fn describe(spec: &OptionSpec) -> String {
     let value = match spec.kind {
-        Kind::Text => "TEXT".to_owned(),
+        Kind::Text | Kind::Repeated | Kind::Filter(_) => "TEXT".to_owned(),
+        Kind::Errors => "ERRORS".to_owned(),
         Kind::Boolean => "ON|OFF".to_owned(),
         Kind::Integer { .. } => "NUMBER".to_owned(),
         Kind::Size { .. } => "SIZE".to_owned(),

@@ -24,6 +24,7 @@ const RENAMED: &[(&str, &str, Unit)] = &[
     ("log-warnings", "log-error-verbosity", Unit::OneMore),
     ("max-statement-time", "max-execution-time", Unit::Times(1000.0)),
     ("record-buffer", "read-buffer-size", Unit::Same),
+    ("slave-skip-errors", "replica-skip-errors", Unit::Same),
     ("skip-locking", "skip-external-locking", Unit::Same),
     ("ssl", "tls", Unit::Same),
     ("storage-engine", "default-storage-engine", Unit::Same),

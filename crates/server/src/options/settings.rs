@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use binlog::DatabaseFilter;
+use instance::replication::FilterOption;
+
 use super::option_file;
 use super::resolve::{Meaning, canonical, resolve};
-use super::table::{OPTIONS, OptionSpec, Target};
+use super::table::{Kind, OPTIONS, OptionSpec, Target};
 use super::value::{Normalised, normalise, parse_size};
 
 /// An option as it was written somewhere.
@@ -63,6 +66,9 @@ pub struct Settings {
     pub flush_log_at_commit: u8,
     /// What the files of the binary log are called, if there is one.
     pub binary_log: Option<String>,
+    /// The databases whose changes it has.
+    pub logged_databases: DatabaseFilter,
+    pub replication_filters: Vec<FilterOption>,
     /// The server that a new data directory becomes a copy of.
     pub copies_from: Option<replica::CopySource>,
     /// Where the log is archived, if it is.
@@ -95,11 +101,15 @@ impl Settings {
         let all = with_option_files(command_line)?;
         let mut values = BTreeMap::new();
         let mut variables = BTreeMap::new();
+        let mut repeated = Vec::new();
         let (mut log_file_bytes, mut log_files) = (None, None);
         let mut notes = Vec::new();
         let mut mistakes = Vec::new();
         for given in &all {
             match resolve(given, &mut notes) {
+                Ok(Meaning::Option(spec, value)) if matches!(spec.kind, Kind::Repeated | Kind::Filter(_)) => {
+                    repeated.push((spec, value));
+                }
                 Ok(Meaning::Option(spec, value)) => {
                     values.insert(spec.name, value);
                 }
@@ -126,7 +136,17 @@ impl Settings {
         }
         let mut settings = Self::from_values(&values, notes);
         settings.variables.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        repeated.into_iter().for_each(|(spec, value)| settings.add(spec, value));
         Ok(settings)
+    }
+
+    /// One of several values of an option.
+    fn add(&mut self, spec: &OptionSpec, value: String) {
+        match spec.kind {
+            Kind::Filter(kind) => self.replication_filters.extend(FilterOption::parse(kind, &value)),
+            _ if spec.name == "binlog-do-db" => self.logged_databases.only.push(value),
+            _ => self.logged_databases.ignored.push(value),
+        }
     }
 
     /// What the statements of all sessions may hold in memory together. Without a word of the administrator as much as the buffer pool, within
@@ -234,6 +254,8 @@ impl Settings {
             redo_capacity_bytes: number("innodb-redo-log-capacity"),
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
             binary_log: binary_log_base(&text("log-bin")),
+            logged_databases: DatabaseFilter::default(),
+            replication_filters: Vec::new(),
             copies_from: None,
             archive_directory: path("log-archive-dir"),
             archive_keep_seconds: number("log-archive-expire-seconds"),

@@ -3,6 +3,8 @@
 //! Invariant: names are written with `-`; defaults are valid for their kind (a test parses them all); an option
 //! that is a system variable reaches the session's registry under its name with `_`.
 
+use instance::replication::FilterKind;
+
 /// What values an option takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
@@ -23,6 +25,12 @@ pub(crate) enum Kind {
     Only(&'static str),
     /// OFF, ON, or a name, which is ON as well.
     NameOrOff,
+    /// Given once for each of several values.
+    Repeated,
+    /// The same, for rules of replication filters.
+    Filter(FilterKind),
+    /// Numbers of errors.
+    Errors,
 }
 
 /// Who an option is for.
@@ -91,7 +99,7 @@ const fn option(
     OptionSpec { name, kind, default, target, section, help }
 }
 
-use Kind::{Boolean, Choice, Integer, NameOrOff, Only, Size, Text};
+use Kind::{Boolean, Choice, Errors, Filter, Integer, NameOrOff, Only, Repeated, Size, Text};
 use Section::{Basics, Compatibility, Connections, Security, Sessions, Storage};
 use Target::{Program, ProgramAndVariable, Variable};
 
@@ -630,6 +638,86 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "OFF",
         Program,
         "ON, or what the files are called: write a binary log for replicas.",
+    ),
+    option(
+        Storage,
+        "binlog-do-db",
+        Repeated,
+        "",
+        Program,
+        "A database whose changes the binary log has; without it those of all. May be given several times.",
+    ),
+    option(
+        Storage,
+        "binlog-ignore-db",
+        Repeated,
+        "",
+        Program,
+        "A database whose changes the binary log does not have. May be given several times.",
+    ),
+    option(
+        Storage,
+        "replicate-do-db",
+        Filter(FilterKind::DoDatabase),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE: a replica applies changes of no other. This and the following filters may be given several times.",
+    ),
+    option(
+        Storage,
+        "replicate-ignore-db",
+        Filter(FilterKind::IgnoreDatabase),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE: a replica does not apply its changes.",
+    ),
+    option(
+        Storage,
+        "replicate-do-table",
+        Filter(FilterKind::DoTable),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE.TABLE: a replica applies changes of tables that a filter names only.",
+    ),
+    option(
+        Storage,
+        "replicate-ignore-table",
+        Filter(FilterKind::IgnoreTable),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE.TABLE: a replica does not apply its changes.",
+    ),
+    option(
+        Storage,
+        "replicate-wild-do-table",
+        Filter(FilterKind::WildDoTable),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE.TABLE with % and _: a replica applies changes of tables that a filter names only.",
+    ),
+    option(
+        Storage,
+        "replicate-wild-ignore-table",
+        Filter(FilterKind::WildIgnoreTable),
+        "",
+        Program,
+        "[CHANNEL:]DATABASE.TABLE with % and _: a replica does not apply their changes.",
+    ),
+    option(
+        Storage,
+        "replicate-rewrite-db",
+        Filter(FilterKind::RewriteDatabase),
+        "",
+        Program,
+        "[CHANNEL:]FROM->TO: a replica applies changes of the database FROM to the database TO.",
+    ),
+    option(
+        Storage,
+        "replica-skip-errors",
+        Errors,
+        "OFF",
+        Variable,
+        "Numbers of errors, ddl_exist_errors or all: changes of a source that end in one of them are passed over.",
     ),
     option(
         Storage,

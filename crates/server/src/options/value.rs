@@ -3,6 +3,8 @@
 //! Called by `resolve`. The one form is what the session's registry reads: decimal digits, ON or OFF, the word
 //! as declared.
 
+use instance::replication::{FilterOption, SkippedErrors};
+
 use super::table::{Kind, OptionSpec};
 
 /// A value in the form that its readers expect.
@@ -19,7 +21,15 @@ pub(super) enum Normalised {
 pub(super) fn normalise(spec: &OptionSpec, value: &str) -> Result<Normalised, String> {
     let value = value.trim();
     match spec.kind {
-        Kind::Text => Ok(Normalised::Exact(value.to_owned())),
+        Kind::Text | Kind::Repeated => Ok(Normalised::Exact(value.to_owned())),
+        Kind::Filter(kind) => match FilterOption::parse(kind, value) {
+            Some(_) => Ok(Normalised::Exact(value.to_owned())),
+            None => Err(format!("'{value}' is not what its help says")),
+        },
+        Kind::Errors => match SkippedErrors::parse(value) {
+            Some(errors) => Ok(Normalised::Exact(errors.to_string())),
+            None => Err(format!("'{value}' is no list of error numbers")),
+        },
         Kind::Boolean => parse_boolean(value)
             .map(|on| Normalised::Exact(if on { "ON" } else { "OFF" }.to_owned()))
             .ok_or_else(|| format!("'{value}' is neither ON nor OFF")),

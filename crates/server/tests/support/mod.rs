@@ -3,6 +3,7 @@
 
 pub mod guest;
 pub mod journal;
+pub mod replicas;
 pub mod write_log;
 
 use std::fs;

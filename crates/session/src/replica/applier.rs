@@ -5,11 +5,13 @@ use std::sync::Arc;
 use binlog::{BinlogError, Checksum, Event, Events, GtidEvent, Query, RawEvent, Rows, split_event};
 use datum::{ErrorCode, SqlError};
 use engine::{AccessMode, Isolation};
-use instance::replication::{AppliedTransaction, Channel, Failure, Part, Relayed, Until};
+use instance::replication::{
+    AppliedTransaction, Channel, Failure, Filters, Part, Relayed, SkippedErrors, Until,
+};
 use instance::{Instance, LogLevel, ProcessEntry, unix_now_us};
 
 use super::created::created_with_rows;
-use super::prepared::is_inside_branch;
+use super::prepared::{decides, is_inside_branch};
 use super::rows::{Conflicts, MappedTable, is_current};
 use super::settling::Settling;
 use super::{Applying, engine_failed};
@@ -50,6 +52,8 @@ pub(super) struct Applier {
     pub(super) settling: Settling,
     /// Of the transaction that is asked for again.
     pub(super) retries: u64,
+    pub(super) filters: Filters,
+    pub(super) skipped: SkippedErrors,
     /// Tables of earlier statements, as they were mapped then.
     known: Vec<MappedTable>,
     until: Until,
@@ -91,6 +95,9 @@ impl Applier {
         session.process.update(|activity| activity.command = ProcessEntry::DAEMON);
         session.applying = Some(Box::new(Applying::new(channel.clone(), channel.applied())));
         let until = channel.until.lock().clone();
+        let filters = channel.filters.lock().clone();
+        let skipped = SkippedErrors::parse(session.instance.globals.by_name("replica_skip_errors").as_text());
+        let skipped = skipped.unwrap_or_else(|| SkippedErrors::Listed(Default::default()));
         Applier {
             session,
             until,
@@ -100,6 +107,8 @@ impl Applier {
             tables: HashMap::new(),
             settling: Settling::default(),
             retries: 0,
+            filters,
+            skipped,
             known: Vec::new(),
         }
     }
@@ -175,9 +184,9 @@ impl Applier {
             }
             Event::TableMap(map) if !is_passing => self.map_table(map).await?,
             Event::Rows(rows) if !is_passing => self.rows(&rows).await?,
-            Event::Xid(_) => self.commit(raw).await?,
+            Event::Xid(_) => self.end(raw).await?,
             Event::XaPrepare(event) => self.prepare(&event, raw).await?,
-            Event::Query(query) => self.statement(&query, raw).await?,
+            Event::Query(query) => self.statement(query, raw).await?,
             _ => {}
         }
         Ok(())
@@ -244,8 +253,11 @@ impl Applier {
         self.stage = Stage::Inside;
     }
 
-    async fn map_table(&mut self, map: binlog::TableMap) -> Result<(), SqlError> {
+    async fn map_table(&mut self, mut map: binlog::TableMap) -> Result<(), SqlError> {
         self.open();
+        if !self.filter_table(&mut map) {
+            return Ok(());
+        }
         let id = map.table_id;
         if let Some(place) = self.known.iter().position(|known| known.columns.source == map) {
             let known = self.known.swap_remove(place);
@@ -265,11 +277,14 @@ impl Applier {
             "IDEMPOTENT" => Conflicts::Overwrite,
             _ => Conflicts::Stop,
         };
-        // A row event of a table that is not mapped says nothing but the end of its statement.
-        if let Some(mapped) = self.tables.get(&rows.header.table_id) {
-            self.session.apply_rows(mapped, rows, conflicts).await?;
+        let ends = rows.header.flags & binlog::rows_flag::STATEMENT_END != 0;
+        // A row event of a table that is not mapped, or is filtered, says nothing but the end of its statement.
+        match self.tables.get(&rows.header.table_id) {
+            Some(mapped) => self.session.apply_rows(mapped, rows, conflicts, &self.skipped).await?,
+            None if ends => self.session.end_applied_statement(),
+            None => {}
         }
-        if rows.header.flags & binlog::rows_flag::STATEMENT_END != 0 {
+        if ends {
             self.known.extend(self.tables.drain().map(|(_, mapped)| mapped));
             if self.known.len() > 256 {
                 self.known.clear();
@@ -278,7 +293,7 @@ impl Applier {
         Ok(())
     }
 
-    async fn statement(&mut self, query: &Query, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+    async fn statement(&mut self, mut query: Query, raw: &RawEvent<'_>) -> Result<(), SqlError> {
         let is = |word: &str| query.sql.eq_ignore_ascii_case(word.as_bytes());
         match self.stage {
             Stage::Passing if is("BEGIN") || is_inside_branch(&query.sql) => {
@@ -296,37 +311,54 @@ impl Applier {
             // What it has done is not wanted, but it is dealt with.
             let undone = self.session.transaction.rollback().await;
             undone.map_err(transaction_error)?;
-            return self.commit(raw).await;
+            return self.end(raw).await;
         }
         if is("BEGIN") {
-            self.session.obey_event(query, raw.header.timestamp);
+            self.session.obey_event(&query, raw.header.timestamp);
             self.open();
             return Ok(());
         }
         if is("COMMIT") {
-            return self.commit(raw).await;
+            return self.end(raw).await;
         }
+        if is_inside_branch(&query.sql) {
+            return self.branch_statement(&query, raw).await;
+        }
+        if !self.filter_statement(&mut query, raw.header.timestamp) {
+            return self.pass_statement(&query, raw).await;
+        }
+        let query = &query;
         if let Some(created) = created_with_rows(&query.sql) {
             return Box::pin(self.create_with_rows(query, created, raw)).await;
         }
-        if is_inside_branch(&query.sql) {
-            return self.branch_statement(query, raw).await;
-        }
         if self.stage == Stage::Inside {
-            return self.session.run_applied(query, raw.header.timestamp).await;
+            let done = self.session.run_applied(query, raw.header.timestamp).await;
+            return done.or_else(|error| self.session.pass_over(error, &self.skipped));
         }
         self.advance(raw);
         match self.session.run_applied(query, raw.header.timestamp).await {
             Err(error) if Self::was_decided(query, &error) => {}
-            result => result?,
+            done => done.or_else(|error| self.session.pass_over(error, &self.skipped))?,
         }
         if !self.applying().is_stored() {
-            // It had nothing to change.
+            // It had nothing to change, or its own commit has no place for the channel's.
             self.open();
-            return self.commit(raw).await;
+            return match decides(&query.sql) {
+                true => self.commit(raw).await,
+                false => self.end(raw).await,
+            };
         }
         self.committed();
         Ok(())
+    }
+
+    /// The end of a transaction that is here already, or of one of rows, which may have none here.
+    pub(super) async fn end(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+        if !matches!(self.stage, Stage::Passing | Stage::PassingInside) {
+            self.open();
+            self.session.log_applied_nothing();
+        }
+        self.commit(raw).await
     }
 
     /// The place in the file moves behind the event.

@@ -5,13 +5,14 @@
 //! program gives it a task.
 //!
 //! `applier` goes through the events, `waiting` waits for them, `columns` fits rows to the table, `rows` changes it, `find` looks
-//! a row up, `created` makes tables whose rows follow, `prepared` has XA transactions, `failure` says what went wrong, `statement`
+//! a row up, `created` makes tables whose rows follow, `filtering` leaves out what filters say, `prepared` has XA transactions, `failure` says what went wrong, `statement`
 //! runs what comes as text, `settling` waits for commits, `copying` is a session in which another server is copied.
 mod applier;
 mod columns;
 mod copying;
 mod created;
 mod failure;
+mod filtering;
 mod find;
 mod prepared;
 mod rows;

@@ -18,7 +18,7 @@ pub(super) fn is_inside_branch(sql: &[u8]) -> bool {
 }
 
 /// `XA COMMIT` and `XA ROLLBACK`.
-fn decides(sql: &[u8]) -> bool {
+pub(super) fn decides(sql: &[u8]) -> bool {
     starts_with(sql, "XA COMMIT ") || starts_with(sql, "XA ROLLBACK ")
 }
 

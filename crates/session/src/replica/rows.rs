@@ -9,6 +9,7 @@ use catalog::{LockMode, LockName};
 use datum::{SqlError, Timestamp, TypeKind, Value, error_code};
 use definition::RowMaker;
 use engine::WaitPolicy;
+use instance::replication::SkippedErrors;
 use schema::{ColumnDef, ColumnDefault};
 use table::{ChangeOutcome, ReadyTable};
 
@@ -69,16 +70,26 @@ impl Session {
         mapped: &MappedTable,
         rows: &Rows,
         conflicts: Conflicts,
+        skipped: &SkippedErrors,
     ) -> Result<(), SqlError> {
         self.begin_applied_statement(rows.header.flags);
         for change in rows.changes(&mapped.columns.map) {
             let change = change.map_err(|error| super::applier::event_error(&error))?;
-            self.apply_row(mapped, change, conflicts).await?;
+            let applied = self.apply_row(mapped, change, conflicts).await;
+            applied.or_else(|error| self.pass_over(error, skipped))?;
         }
         if rows.header.flags & rows_flag::STATEMENT_END != 0 {
-            self.statement_passage = None;
+            self.end_applied_statement();
         }
         Ok(())
+    }
+
+    /// The rows that follow are of another statement.
+    pub(super) fn end_applied_statement(&mut self) {
+        self.statement_passage = None;
+        if let Some(applying) = &mut self.applying {
+            applying.rows_flags |= rows_flag::STATEMENT_END;
+        }
     }
 
     async fn apply_row(

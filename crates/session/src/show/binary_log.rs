@@ -45,8 +45,9 @@ impl Session {
         log.catch_up().await.map_err(|error| log_error(&error))?;
         if let Some(last) = log.files().last() {
             let set = log.executed().to_string();
-            let texts =
-                [log.file_name(last.number), last.length.to_string(), String::new(), String::new(), set];
+            let databases = log.databases();
+            let [only, ignored] = [&databases.only, &databases.ignored].map(|names| names.join(","));
+            let texts = [log.file_name(last.number), last.length.to_string(), only, ignored, set];
             rows.push(texts.into_iter().map(Value::bytes).collect());
         }
         Ok(rows)

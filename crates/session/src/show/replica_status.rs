@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use binlog::GtidSet;
 use datum::{SqlError, Value};
-use instance::replication::{Channel, Failure, Part, ReceiverState};
+use instance::replication::{Channel, Failure, FilterKind, FilterRule, Part, ReceiverState};
 use instance::unix_now_us;
 
 use crate::result::{MadeColumn, MadeRows};
@@ -71,6 +71,20 @@ const FIELDS: [&str; 59] = [
     "Source_public_key_path",
     "Get_Source_public_key",
 ];
+
+/// The rules that stand beside each other.
+const SHOWN_FILTERS: [FilterKind; 6] = [
+    FilterKind::DoDatabase,
+    FilterKind::IgnoreDatabase,
+    FilterKind::DoTable,
+    FilterKind::IgnoreTable,
+    FilterKind::WildDoTable,
+    FilterKind::WildIgnoreTable,
+];
+
+fn shown_filter(channel: &Channel, kind: FilterKind) -> String {
+    channel.filters.lock().rule(kind).map_or_else(String::new, FilterRule::shown)
+}
 
 impl Session {
     pub(super) async fn show_replica_status(&self, channel: Option<&str>) -> Result<MadeRows, SqlError> {
@@ -146,7 +160,7 @@ impl Session {
             text(receives),
             yes(applies),
         ];
-        row.extend((0..6).map(|_| none()));
+        row.extend(SHOWN_FILTERS.map(|kind| text(&shown_filter(channel, kind))));
         row.extend([
             number(u64::from(applier.number)),
             text(&applier.message),
@@ -183,7 +197,7 @@ impl Session {
             text(&status.retrieved.to_string()),
             text(&executed.to_string()),
             number(u64::from(settings.auto_position)),
-            none(),
+            text(&shown_filter(channel, FilterKind::RewriteDatabase)),
             text(&channel.name),
             none(),
             none(),

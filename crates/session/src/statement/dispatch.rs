@@ -94,6 +94,7 @@ impl Session {
             PurgeBinaryLogs(purge) => Box::pin(self.purge_binary_logs(purge, request, shield)).await,
             ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first)).await,
             ChangeReplicationSource(change) => Box::pin(self.change_source(change, request, shield)).await,
+            ChangeReplicationFilter(change) => self.change_filter(change),
             ReplicaControl(control) => Box::pin(self.control_replica(control, request, shield)).await,
             CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
             BackupInstance { base, bytes_per_second } => {

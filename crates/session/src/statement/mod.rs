@@ -24,7 +24,7 @@ mod transaction;
 pub use guard::Shield;
 pub(crate) use guard::within;
 pub(crate) use handler::OpenHandlers;
-pub(crate) use logs::binary_log::{BeginEvent, log_error};
+pub(crate) use logs::binary_log::{BeginEvent, DefinitionText, log_error};
 pub(crate) use logs::gtid_next::{IdentifierUse, NextIdentifier};
 pub(crate) use logs::observe::{KeptDigest, Observation};
 pub use named::NamedStatement;

@@ -143,17 +143,6 @@ pub(super) const TABLES: &[Table] = &[
         "NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned; LOCKED_BY_THREAD_ID bigint unsigned?",
     ),
     without_rows(
-        "replication_applier_filters",
-        "CHANNEL_NAME char(64); FILTER_NAME char(64); FILTER_RULE longtext; CONFIGURED_BY \
-         enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER','STARTUP_OPTIONS_FOR_CHANNEL','CHANGE_REPLICATION_FILTER_FOR_CHANNEL'); \
-         ACTIVE_SINCE timestamp(6); COUNTER bigint unsigned",
-    ),
-    without_rows(
-        "replication_applier_global_filters",
-        "FILTER_NAME char(64); FILTER_RULE longtext; CONFIGURED_BY \
-         enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER'); ACTIVE_SINCE timestamp(6)",
-    ),
-    without_rows(
         "replication_applier_status_by_coordinator",
         "CHANNEL_NAME char(64); THREAD_ID bigint unsigned?; SERVICE_STATE enum('ON','OFF'); LAST_ERROR_NUMBER \
          int; LAST_ERROR_MESSAGE varchar(1024); LAST_ERROR_TIMESTAMP timestamp(6); LAST_PROCESSED_TRANSACTION \

@@ -10,6 +10,7 @@ mod files;
 mod memory;
 mod prepared;
 mod replication;
+mod replication_filters;
 mod setup;
 mod stages;
 mod summaries;
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Vec<Table> {
         memory::TABLES,
         prepared::TABLES,
         replication::TABLES,
+        replication_filters::TABLES,
         setup::TABLES,
         stages::TABLES,
         summaries::TABLES,

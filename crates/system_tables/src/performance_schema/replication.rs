@@ -86,7 +86,7 @@ fn yes_no(is_yes: bool) -> Value {
     member(if is_yes { 1 } else { 2 })
 }
 
-fn moment(unix_us: u64) -> Value {
+pub(super) fn moment(unix_us: u64) -> Value {
     timestamp(i64::try_from(unix_us).unwrap_or(0))
 }
 

@@ -233,6 +233,9 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Whether a row that is there, or is missing, against what a source says stops replication."),
     unsigned("replica_net_timeout", Global, 60, 1, 31536000)
         .obeyed("Seconds without a sign of a source after which it is asked anew."),
+    text("replica_skip_errors", Global, "OFF")
+        .read_only()
+        .obeyed("Errors of a source's changes that do not stop replication."),
     unsigned("replica_transaction_retries", Global, 10, 0, u64::MAX)
         .obeyed("How often a transaction of a source is tried again after a deadlock."),
     boolean("require_secure_transport", Global, false).fixed(),

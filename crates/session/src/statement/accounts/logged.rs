@@ -130,8 +130,8 @@ impl Session {
 
     /// Takes the place of what was written.
     fn log_instead(&mut self, text: LoggedText) {
-        if self.definition_text.is_some() {
-            self.definition_text = Some(text.out.into());
+        if let Some(kept) = &mut self.definition_text {
+            kept.sql = text.out;
         }
     }
 

@@ -16,7 +16,7 @@ use parser::ast::{
 };
 use plan::{KeySpan, Node, NodeKind, Plan, PlanKind};
 use planner::Literals;
-use schema::{LocalFuture, ProgramKind};
+use schema::LocalFuture;
 use table::ReadyTable;
 
 use self::walk::{At, Walk, above, aim, below, place_of};
@@ -311,9 +311,7 @@ impl Session {
             },
             DropStored(statement) if statement.kind == RoutineKind::Trigger => {
                 let name = self.table_name(statement.name)?;
-                let known = self.instance.catalog().program(ProgramKind::Trigger, &name.database, &name.name);
-                let trigger = known.as_ref().and_then(|known| known.definition.trigger.as_ref());
-                let table = trigger.map(|trigger| trigger.table.clone());
+                let table = self.triggers_table(&name.database, &name.name);
                 table.map(|table| TableName { name: table, ..name }).into_iter().collect()
             }
             DropTable(statement) => all(statement.tables)?,

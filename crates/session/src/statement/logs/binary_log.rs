@@ -39,6 +39,23 @@ pub(crate) struct BeginEvent {
     event: Arc<Query>,
 }
 
+/// A statement that changes definitions, as the binary log will have it.
+pub(crate) struct DefinitionText {
+    pub sql: Vec<u8>,
+    /// The database that it makes, changes or drops.
+    pub database: Option<String>,
+}
+
+/// The database that a statement makes, changes or drops: MySQL logs it as if it were the session's.
+fn defined_database<'s>(kind: &StatementKind<'s>, session: &'s str) -> Option<&'s str> {
+    match kind {
+        StatementKind::CreateDatabase(create) => Some(create.name.name),
+        StatementKind::DropDatabase(drop) => Some(drop.name.name),
+        StatementKind::AlterDatabase(alter) => Some(alter.name.map_or(session, |name| name.name)),
+        _ => None,
+    }
+}
+
 fn now_us() -> u64 {
     instance::unix_now_us()
 }
@@ -83,6 +100,7 @@ impl Session {
                 _ => RowMetadata::Minimal,
             },
             event_bytes: ROW_EVENT_BYTES,
+            databases: self.instance.binary_log().map_or_else(Arc::default, |log| log.databases().clone()),
             bytes_max: limit.min(self.instance.engine().events_bytes_max()),
             package: CommitPackage {
                 gtid,
@@ -181,13 +199,8 @@ impl Session {
     }
 
     fn text_event(&self, flags: u16, sql: Vec<u8>, settings: QuerySettings) -> TextEvent {
-        let query = Query {
-            thread_id: self.connection.id.0,
-            settings,
-            database: self.database.as_deref().unwrap_or_default().to_owned(),
-            sql,
-            ..Query::default()
-        };
+        let database = self.database.as_deref().unwrap_or_default().to_owned();
+        let query = Query { thread_id: self.connection.id.0, settings, database, sql, ..Query::default() };
         TextEvent { timestamp: self.timestamp(), flags, query }
     }
 
@@ -219,6 +232,22 @@ impl Session {
         }
     }
 
+    /// The open transaction of a source has changed nothing here: it is logged for its identifier.
+    pub(crate) fn log_applied_nothing(&mut self) {
+        if self.logged_to().is_none() {
+            return;
+        }
+        let settings = self.event_settings();
+        let is_empty = |one| row_events(one).is_none_or(|events| events.is_empty());
+        let is_nothing = self.transaction.current.as_mut().is_some_and(is_empty);
+        if is_nothing && matches!(settings.package.gtid, GtidChoice::Given(_)) {
+            let events = RowEvents::of_nothing(settings, self.statement_events());
+            if let Some(transaction) = &mut self.transaction.current {
+                transaction.set_events(Box::new(events));
+            }
+        }
+    }
+
     /// The open transaction ends as a branch; answers whether that is in the binary log.
     pub(in crate::statement) fn log_branch(&mut self, xid: &Xid, one_phase: bool) -> bool {
         let Some(events) = self.transaction.current.as_mut().and_then(row_events) else { return false };
@@ -237,7 +266,14 @@ impl Session {
 
     /// Keeps the text of a statement that changes definitions, for its commit.
     pub(in crate::statement) fn keep_definition_text(&mut self, request: Request<'_>) {
-        self.definition_text = self.logged_to().map(|_| self.with_definer(request).into());
+        let session = self.database.as_deref().unwrap_or_default();
+        let defined = defined_database(&request.statement.kind, session);
+        let database = defined.unwrap_or(session);
+        let is_logged = self.logged_to().is_some_and(|log| log.databases().takes(database));
+        self.definition_text = is_logged.then(|| {
+            let sql = self.with_definer(request);
+            Box::new(DefinitionText { sql, database: defined.map(str::to_owned) })
+        });
     }
 
     /// The text; a stored program without a definer gets the session's account, because elsewhere it would be another's.
@@ -267,8 +303,12 @@ impl Session {
             table_encryption: Some(false),
             ..self.query_settings()
         };
-        let text = self.text_event(0, text.to_vec(), settings);
-        let events = RowEvents::of_statement(self.event_settings(), text);
+        let mut event = self.text_event(0, text.sql.clone(), settings);
+        if let Some(database) = &text.database {
+            event.flags |= header_flag::SUPPRESS_USE;
+            event.query.database.clone_from(database);
+        }
+        let events = RowEvents::of_statement(self.event_settings(), event);
         change.transaction().set_events(Box::new(events));
     }
 

@@ -75,10 +75,7 @@ impl Session {
         self.shared.warning(warning);
     }
 
-    pub(in crate::statement) async fn reset_binary_logs(
-        &mut self,
-        first: Option<u64>,
-    ) -> Result<Done, SqlError> {
+    pub(in crate::statement) async fn reset_binary_logs(&mut self, first: Option<u64>) -> Result<Done, SqlError> {
         if !self.table_locks.is_empty() || self.global_read_lock.is_some() {
             return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
         }

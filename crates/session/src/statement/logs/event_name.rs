@@ -107,6 +107,7 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         Deallocate(_) => name!("dealloc_sql"),
         Signal(_) => name!("signal"),
         GetDiagnostics(_) => name!("get_diagnostics"),
+        ChangeReplicationFilter(_) => name!("change_replication_filter"),
         ChangeReplicationSource(_) => name!("change_replication_source"),
         ReplicaControl(_) => name!("replica_start"),
         Shutdown => name!("shutdown"),

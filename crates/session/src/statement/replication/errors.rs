@@ -16,8 +16,21 @@ pub(super) const ER_REPLICA_IO_THREAD_MUST_STOP: ErrorCode = ErrorCode::new(
 pub(super) const ER_REPLICA_SQL_THREAD_MUST_STOP: ErrorCode = ErrorCode::new(
     3085,
     "HY000",
-    "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD FOR CHANNEL '%s' first",
+    "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD FOR CHANNEL '%s' first.",
 );
+pub(super) const ER_REPLICA_CONFIGURATION: ErrorCode = ErrorCode::new(
+    1794,
+    "HY000",
+    "Replica is not configured or failed to initialize properly. You must at least set --server-id to enable either a \
+     source or a replica. Additional error messages can be found in the MySQL error log.",
+);
+pub(super) const ER_INVALID_RPL_WILD_TABLE_FILTER_PATTERN: ErrorCode = ErrorCode::new(
+    3067,
+    "HY000",
+    "Supplied filter list contains a value which is not in the required format 'db_pattern.table_pattern'",
+);
+pub(super) const ER_REPLICA_CHANNEL_OPERATION_NOT_ALLOWED: ErrorCode =
+    ErrorCode::new(3139, "HY000", "%s cannot be performed on channel '%s'.");
 pub(super) const ER_REPLICA_MUST_STOP: ErrorCode = ErrorCode::new(
     3081,
     "HY000",

@@ -1,8 +1,9 @@
 //! CHANGE REPLICATION SOURCE TO, and START, STOP and RESET REPLICA.
 //!
 //! Invariant: what a channel is to do is stored before it does it; settings change only while nobody uses them. `options` reads the
-//! options, `until` where an applier ends, `errors` has MySQL's errors.
+//! options, `filter` changes filters, `until` is where an applier ends, `errors` has MySQL's errors.
 mod errors;
+mod filter;
 mod options;
 mod until;
 
@@ -49,7 +50,7 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.require_replica_admin()?;
-        let name = change.channel.unwrap_or("");
+        let name = &change.channel.unwrap_or("").to_lowercase();
         let found = self.instance.replication.channel(name);
         let before = found.as_ref().map(|channel| channel.settings.lock().clone()).unwrap_or_default();
         let was_automatic = before.auto_position;
