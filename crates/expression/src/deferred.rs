@@ -31,6 +31,11 @@ pub enum SessionRequest {
     Function { id: u64, arguments: Vec<Value> },
     /// The bytes of a file of the host, or NULL where there is none that may be read; the length of one that has more.
     LoadFile { name: String, bytes_max: u64 },
+    /// 0 when the set of identifiers is executed, 1 when the time is over before.
+    WaitForIdentifiers { set: String, timeout: Option<Duration> },
+    /// How often the applier of the channel has moved on to the place in its source's files; -1 when the time is over before, NULL
+    /// without an applier.
+    WaitForPosition { file: String, position: u64, timeout: Option<Duration>, channel: Option<String> },
     /// Lets other sessions of the thread run.
     Pause,
 }

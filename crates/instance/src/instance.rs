@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use auth::{Account, AccountName, AccountStore};
+use binlog::GtidSet;
 use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
 use env::TemporarySpace;
@@ -247,6 +248,21 @@ impl Instance {
     /// The binary log, if there is one.
     pub fn binary_log(&self) -> Option<&Arc<BinaryLog>> {
         self.binary_log.get()
+    }
+
+    /// The identifiers of the transactions that are executed here, as far as the binary log has come, and of those among them whose
+    /// events are gone.
+    pub fn identifiers(&self) -> (GtidSet, GtidSet) {
+        let mut executed = self.replication.executed();
+        let purged = match self.binary_log() {
+            Some(log) => {
+                executed.add_all(&log.executed());
+                log.purged()
+            }
+            None => GtidSet::parse(self.globals.by_name(GTID_PURGED).as_text()).unwrap_or_default(),
+        };
+        executed.add_all(&purged);
+        (executed, purged)
     }
 
     pub fn temporary(&self) -> &Arc<TemporarySpace> {

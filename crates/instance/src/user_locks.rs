@@ -84,15 +84,21 @@ impl UserLocks {
 
     /// Gives all locks of a session back; how often it had taken any.
     pub fn release_all(&self, session: ConnectionId) -> u64 {
+        let names = self.held_by(session);
         let mut state = self.state.lock();
-        let own = state.held.iter().filter(|(_, held)| held.owner == session);
-        let names: Vec<String> = own.map(|(name, _)| name.clone()).collect();
         let mut count = 0;
         for name in names {
             count += state.held.remove(&name).map_or(0, |held| held.count);
             state.wake_next(&name);
         }
         count
+    }
+
+    /// The locks of a session.
+    pub fn held_by(&self, session: ConnectionId) -> Vec<String> {
+        let state = self.state.lock();
+        let own = state.held.iter().filter(|(_, held)| held.owner == session);
+        own.map(|(name, _)| name.clone()).collect()
     }
 
     pub fn owner(&self, name: &str) -> Option<ConnectionId> {

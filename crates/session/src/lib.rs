@@ -11,6 +11,7 @@ mod privileges;
 mod program;
 mod replica;
 mod replication;
+mod replication_waits;
 mod result;
 mod session;
 mod shared_state;

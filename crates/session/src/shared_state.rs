@@ -17,6 +17,7 @@ use expression::{AnswerFuture, SessionRequest, SessionServices};
 use parking_lot::Mutex;
 
 use crate::diagnostics::Diagnostics;
+use crate::replication_waits::{wait_for_identifiers, wait_for_position};
 use crate::statement::within;
 use instance::{Instance, ProcessEntry};
 
@@ -207,6 +208,15 @@ impl SessionServices for SharedState {
                 }
                 SessionRequest::LoadFile { .. } => {
                     return Err(datum::error_code::ER_NOT_SUPPORTED_YET.with(&[&"LOAD_FILE here"]));
+                }
+                SessionRequest::WaitForIdentifiers { set, timeout } => {
+                    let waiting = wait_for_identifiers(&self.instance, own, &set, timeout);
+                    self.unless_interrupted(waiting).await??
+                }
+                SessionRequest::WaitForPosition { file, position, timeout, channel } => {
+                    let place = (file, position);
+                    let waiting = wait_for_position(&self.instance, place, timeout, channel.as_deref());
+                    self.unless_interrupted(waiting).await??
                 }
                 SessionRequest::Pause => {
                     yield_now().await;

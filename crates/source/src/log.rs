@@ -6,7 +6,7 @@ use crate::replicas::Replicas;
 use crate::writer::Writer;
 use binlog::{Checksum, DatabaseFilter, GtidSet, ServerUuid};
 use engine::Engine;
-use env::sync::{Event, WaitQueue};
+use env::sync::{Event, WaitQueue, Waiter};
 use env::{Env, File, OpenOptions};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -125,6 +125,11 @@ impl BinaryLog {
     /// The name of a file.
     pub fn file_name(&self, number: u64) -> String {
         format!("{}.{number:06}", self.config.base)
+    }
+
+    /// Woken when more is in the files; registered before the look.
+    pub fn progress(&self) -> Waiter<'_> {
+        self.progress.register()
     }
 
     /// The databases whose changes it has.

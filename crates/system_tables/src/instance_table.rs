@@ -11,7 +11,7 @@ use schema::{LocalFuture, TableDef, VirtualTable};
 
 use crate::table::Table;
 use crate::view::view_definition;
-use crate::{accounts, log_tables, processes, statistics, status, variables};
+use crate::{accounts, identifiers, log_tables, processes, statistics, status, variables};
 use crate::{information_schema, performance_schema, sys};
 
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
@@ -119,7 +119,9 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
 
 /// The tables that say everything of themselves.
 fn declared(instance: &Weak<Instance>) -> impl Iterator<Item = (&'static str, Arc<dyn VirtualTable>)> + '_ {
-    let tables = [performance_schema::all(), sys::all(), information_schema::of_instance()].concat();
+    let tables =
+        [performance_schema::all(), sys::all(), information_schema::of_instance(), identifiers::all()]
+            .concat();
     tables.into_iter().map(|table| {
         let Table { database, shape, rows, truncate, needs_process } = table;
         let (definition, instance) = (shape.definition(database), instance.clone());

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod identifiers;
 mod information_schema;
 mod instance_table;
 mod log_tables;

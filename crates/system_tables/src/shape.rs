@@ -18,7 +18,7 @@ pub(crate) struct Shape {
 impl Shape {
     pub fn definition(&self, database: &str) -> Arc<TableDef> {
         let collation = match database {
-            "performance_schema" => CollationId::UTF8MB4_0900_AI_CI,
+            "performance_schema" | "mysql" => CollationId::UTF8MB4_0900_AI_CI,
             _ => CollationId::UTF8MB3_GENERAL_CI,
         };
         let mut definition = TableDef::new(TableId(0), database, self.name);

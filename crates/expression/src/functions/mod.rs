@@ -38,6 +38,7 @@ mod numeric_exact;
 mod numeric_real;
 mod rare;
 mod regexp;
+mod replication_waits;
 mod server_calls;
 mod stored;
 pub use stored::stored_call;
@@ -75,6 +76,7 @@ static FAMILIES: &[&[Function]] = &[
     numeric_real::FUNCTIONS,
     rare::FUNCTIONS,
     regexp::FUNCTIONS,
+    replication_waits::FUNCTIONS,
     server_calls::FUNCTIONS,
     str_to_date::FUNCTIONS,
     string_build::FUNCTIONS,

@@ -1,5 +1,5 @@
-//! What a client can ask of the server that no table holds: CURRENT_ROLE, UUID_SHORT, ICU_VERSION, waits for a
-//! replication source, the strength of passwords; and NAME_CONST, which gives a constant a name.
+//! What a client can ask of the server that no table holds: CURRENT_ROLE, UUID_SHORT, ICU_VERSION, the
+//! strength of passwords; and NAME_CONST, which gives a constant a name.
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,8 +28,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("uuid_short", (0, 0), Volatile, |_, _, _| Ok(unsigned_type()), uuid_short),
     entry("icu_version", (0, 0), Statement, |_, _, _| Ok(system_text(4)), icu_version),
     entry("name_const", (2, 2), Pure, infer_name_const, |arguments| Ok(arguments.value(1)?.into_owned())),
-    entry("source_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
-    entry("master_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
     entry("validate_password_strength", (1, 1), Pure, infer_texts, validate_password_strength),
     entry(
         "ps_current_thread_id",

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use binlog::GtidSet;
+use env::sync::WaitQueue;
 use parking_lot::Mutex;
 
 use crate::user_locks::UserLocks;
@@ -64,6 +65,8 @@ pub struct Channel {
     pub until: Mutex<Until>,
     /// They change only while there is no applier.
     pub filters: Mutex<Filters>,
+    /// See `Replication::progress`.
+    progress: Arc<WaitQueue>,
     tasks: Mutex<[Task; 2]>,
 }
 
@@ -80,6 +83,7 @@ impl Channel {
     pub fn set_applied(&self, applied: Applied, stored_bytes: Option<usize>) {
         *self.applied.lock() = applied;
         *self.stored_bytes.lock() = stored_bytes;
+        self.progress.wake_all();
     }
 
     pub fn is_wanted(&self, part: Part) -> bool {
@@ -104,6 +108,7 @@ impl Channel {
     pub fn ended(&self, part: Part) {
         self.tasks.lock()[part.place()] = Task::default();
         self.relay.wake();
+        self.progress.wake_all();
     }
 
     /// Until the task has ended.
@@ -124,8 +129,10 @@ type Starter = Box<dyn Fn(Arc<Channel>, Part) + Send + Sync>;
 #[derive(Default)]
 pub struct Replication {
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
-    /// What came by channels that are gone.
-    detached: Mutex<GtidSet>,
+    /// What came by channels that are gone, by their names.
+    detached: Mutex<BTreeMap<String, GtidSet>>,
+    /// Woken when a channel has applied something, and when an applier ends.
+    pub progress: Arc<WaitQueue>,
     /// Identifiers that sessions have taken for their transactions.
     pub owned: UserLocks,
     /// The filters that new channels begin with.
@@ -144,8 +151,8 @@ impl Replication {
                 channel.set_applied(Applied::decode(bytes)?, Some(bytes.len()));
             }
         }
-        for (_, bytes) in applied.iter().filter(|(name, _)| replication.channel(name).is_none()) {
-            replication.detached.lock().add_all(&Applied::decode(bytes)?.executed);
+        for (name, bytes) in applied.iter().filter(|(name, _)| replication.channel(name).is_none()) {
+            replication.detach(name, &Applied::decode(bytes)?.executed);
         }
         Some(replication)
     }
@@ -168,15 +175,30 @@ impl Replication {
         let mut channels = self.channels.lock();
         let new = || {
             let filters = Mutex::new(self.filters.lock().copied());
-            Arc::new(Channel { name: name.to_owned(), filters, ..Channel::default() })
+            let progress = self.progress.clone();
+            Arc::new(Channel { name: name.to_owned(), filters, progress, ..Channel::default() })
         };
         channels.entry(name.to_lowercase()).or_insert_with(new).clone()
     }
 
     pub fn remove(&self, name: &str) {
         if let Some(channel) = self.channels.lock().remove(&name.to_lowercase()) {
-            self.detached.lock().add_all(&channel.applied.lock().executed);
+            self.detach(&channel.name, &channel.applied().executed);
         }
+    }
+
+    fn detach(&self, name: &str, executed: &GtidSet) {
+        self.detached.lock().entry(name.to_owned()).or_default().add_all(executed);
+    }
+
+    /// The names of channels that are gone, of which is stored what came by them.
+    pub fn detached_names(&self) -> Vec<String> {
+        self.detached.lock().keys().cloned().collect()
+    }
+
+    /// What came by channels that are gone does not count any more.
+    pub fn forget_detached(&self) {
+        self.detached.lock().clear();
     }
 
     /// Takes the filters of options over, before any task has started; answers the channels among them that do not exist.
@@ -219,7 +241,8 @@ impl Replication {
 
     /// What has come by all channels.
     pub fn executed(&self) -> GtidSet {
-        let mut all = self.detached.lock().clone();
+        let mut all = GtidSet::new();
+        self.detached.lock().values().for_each(|executed| all.add_all(executed));
         self.channels().iter().for_each(|channel| all.add_all(&channel.applied.lock().executed));
         all
     }

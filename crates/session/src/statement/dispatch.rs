@@ -92,7 +92,7 @@ impl Session {
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => Box::pin(self.flush(flush)).await,
             PurgeBinaryLogs(purge) => Box::pin(self.purge_binary_logs(purge, request, shield)).await,
-            ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first)).await,
+            ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first, shield)).await,
             ChangeReplicationSource(change) => Box::pin(self.change_source(change, request, shield)).await,
             ChangeReplicationFilter(change) => self.change_filter(change),
             ReplicaControl(control) => Box::pin(self.control_replica(control, request, shield)).await,

@@ -323,24 +323,19 @@ impl Session {
         }
     }
 
-    /// Before a statement whose text names them: the variables show what is committed.
+    /// Before a statement whose text names them, or variables at all: they show what is committed.
     pub(in crate::statement) async fn refresh_identifiers(&self, text: &[u8]) {
-        if !text.windows(5).any(|word| word.eq_ignore_ascii_case(b"gtid_")) {
+        let names = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        if !names(b"gtid_") && !names(b"variables") {
             return;
         }
         let globals = &self.instance.globals;
-        let mut executed = self.instance.replication.executed();
-        let purged = match self.instance.binary_log() {
-            Some(log) => {
-                if log.catch_up().await.is_err() {
-                    return;
-                }
-                executed.add_all(&log.executed());
-                log.purged()
-            }
-            None => binlog::GtidSet::parse(globals.by_name(GTID_PURGED).as_text()).unwrap_or_default(),
-        };
-        executed.add_all(&purged);
+        if let Some(log) = self.instance.binary_log()
+            && log.catch_up().await.is_err()
+        {
+            return;
+        }
+        let (executed, purged) = self.instance.identifiers();
         self.settle_applied().await;
         for (name, set) in [(GTID_EXECUTED, executed), (GTID_PURGED, purged)] {
             let shown = Setting::text(&set.to_string());

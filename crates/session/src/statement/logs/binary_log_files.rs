@@ -75,7 +75,11 @@ impl Session {
         self.shared.warning(warning);
     }
 
-    pub(in crate::statement) async fn reset_binary_logs(&mut self, first: Option<u64>) -> Result<Done, SqlError> {
+    pub(in crate::statement) async fn reset_binary_logs(
+        &mut self,
+        first: Option<u64>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
         if !self.table_locks.is_empty() || self.global_read_lock.is_some() {
             return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
         }
@@ -84,7 +88,10 @@ impl Session {
             return Err(ER_BINLOG_FILE_INDEX_OUT_OF_RANGE.with(&[&first]));
         }
         match self.instance.binary_log() {
-            Some(log) => log.reset(first).await.map_err(|error| log_error(&error))?,
+            Some(log) => {
+                self.forget_applied(shield).await?;
+                log.reset(first).await.map_err(|error| log_error(&error))?;
+            }
             None => {
                 return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"RESET BINARY LOGS with log_bin=OFF"]));
             }

@@ -10,6 +10,7 @@ mod until;
 use std::sync::Arc;
 
 use auth::DynamicPrivilege;
+use binlog::GtidSet;
 use datum::{SqlError, error_code};
 use instance::replication::{Applied, Channel, Part, SourceSettings, Until};
 use parser::ast::{ChangeReplicationSource, ExprKind, ReplicaControl};
@@ -207,6 +208,33 @@ impl Session {
             }
         }
         Ok(Done::ok())
+    }
+
+    /// RESET BINARY LOGS AND GTIDS: what channels have applied has no identifiers any more; their places in the files of the sources stay.
+    pub(super) async fn forget_applied(&self, shield: &Shield) -> Result<(), SqlError> {
+        let replication = &self.instance.replication;
+        let channels = replication.channels();
+        if let Some(running) = channels.iter().find(|channel| channel.is_running(Part::Applier)) {
+            return Err(ER_REPLICA_MUST_STOP.with(&[&running.name]));
+        }
+        let mut change = self.instance.catalog().begin_change();
+        for name in replication.detached_names() {
+            change.remove_applied(&name).await?;
+        }
+        let mut forgotten = Vec::with_capacity(channels.len());
+        for channel in channels {
+            let applied = Applied { executed: GtidSet::new(), ..channel.applied() };
+            let bytes = applied.encode();
+            change.remove_applied(&channel.name).await?;
+            catalog::put_applied(change.transaction(), &channel.name, None, &bytes).await?;
+            forgotten.push((channel, applied, bytes.len()));
+        }
+        self.commit_unlogged(change, shield).await?;
+        replication.forget_detached();
+        for (channel, applied, stored_bytes) in forgotten {
+            channel.set_applied(applied, Some(stored_bytes));
+        }
+        Ok(())
     }
 
     async fn reset_replica(
