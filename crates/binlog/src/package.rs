@@ -9,6 +9,7 @@
 //! | 8 + 8 | micros since 1970 of the commit, here and at the first source |
 //! | 4 + 4 | version of this server and of the first source |
 //! | 16 + 8 | the transaction's identifier, if it was given one |
+//! | 4 + 8 n | hashes of the keys of its rows, if they are known |
 //! | rest | events |
 //!
 //! Invariant: the file's bytes follow from packages in their order and from nothing else, so they can be made again.
@@ -25,6 +26,7 @@ const HAS_GTID: u8 = 1;
 const ANONYMOUS: u8 = 2;
 const STATEMENTS: u8 = 4;
 const ENDS_IN_XID: u8 = 8;
+const HAS_KEYS: u8 = 32;
 
 /// Which identifier a transaction gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct CommitPackage {
     pub immediate_version: u32,
     /// The version of the first source.
     pub original_version: u32,
+    /// Hashes of the keys of the rows that it changed; `None` where it depends on all that is before it.
+    pub keys: Option<Vec<u64>>,
     /// Events as `write_event` makes them with `Checksum::None`.
     pub events: Vec<u8>,
 }
@@ -91,7 +95,10 @@ impl CommitPackage {
         };
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         out.push(VERSION);
-        out.push(gtid | flag(self.has_statements, STATEMENTS) | flag(self.ends_in_xid, ENDS_IN_XID));
+        let statements = flag(self.has_statements, STATEMENTS);
+        out.push(
+            gtid | statements | flag(self.ends_in_xid, ENDS_IN_XID) | flag(self.keys.is_some(), HAS_KEYS),
+        );
         out.extend_from_slice(&self.timestamp.to_le_bytes());
         out.extend_from_slice(&self.server_id.to_le_bytes());
         out.extend_from_slice(&self.immediate_commit_us.to_le_bytes());
@@ -101,6 +108,10 @@ impl CommitPackage {
         if let GtidChoice::Given(gtid) = self.gtid {
             out.extend_from_slice(&gtid.source.0);
             out.extend_from_slice(&gtid.number.to_le_bytes());
+        }
+        if let Some(keys) = &self.keys {
+            out.extend_from_slice(&(keys.len() as u32).to_le_bytes());
+            keys.iter().for_each(|key| out.extend_from_slice(&key.to_le_bytes()));
         }
         out.extend_from_slice(&self.events);
     }
@@ -122,6 +133,10 @@ impl CommitPackage {
             }
             _ => GtidChoice::Anonymous,
         };
+        let keys = match flags & HAS_KEYS {
+            0 => None,
+            _ => Some((0..reader.u32()?).map(|_| reader.u64()).collect::<Result<Vec<u64>, _>>()?),
+        };
         Ok(CommitPackage {
             gtid,
             has_statements: flags & STATEMENTS != 0,
@@ -132,6 +147,7 @@ impl CommitPackage {
             original_commit_us,
             immediate_version,
             original_version,
+            keys,
             events: reader.rest().to_vec(),
         })
     }

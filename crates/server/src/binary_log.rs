@@ -76,6 +76,7 @@ fn live_settings(instance: &std::sync::Weak<Instance>) -> LiveSettings {
     LiveSettings {
         server_id: number("server_id", 1) as u32,
         file_bytes_max: number("max_binlog_size", 1 << 30),
+        dependency_keys_max: number("binlog_transaction_dependency_history_size", 1),
         expire_seconds: number("binlog_expire_logs_seconds", 0),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use binlog::{Event, Events, RowImage, TableMap};
+use binlog::{Event, Events, GtidEvent, RowImage, TableMap};
 use datum::Value;
 use support::{Random, RawClient, TestDirectory, TestServer};
 
@@ -40,17 +40,25 @@ fn replay(directory: &Path) -> (Rows, u64) {
     let index = std::fs::read_to_string(directory.join("binlog.index")).expect("an index");
     let (mut rows, mut transactions, mut map) = (Rows::new(), 0, None::<TableMap>);
     for name in index.lines() {
+        let (mut order, mut head) = (BTreeMap::new(), None::<GtidEvent>);
         let bytes = std::fs::read(directory.join(name)).expect("a file");
         for raw in Events::of_file(&bytes).expect("a file of events") {
             match Event::decode(&raw.expect("a sound event")).expect("an event") {
                 Event::Gtid(event) => {
                     transactions += 1;
+                    head = Some(event);
                     assert_eq!(event.gtid.expect("an identifier").number, transactions, "no gap, none twice");
                 }
                 Event::TableMap(table) => map = Some(table),
                 Event::Rows(event) => {
                     for change in event.changes(map.as_ref().expect("a table")) {
                         let change = change.expect("a row");
+                        let head = head.as_ref().expect("a transaction");
+                        for image in change.before.iter().chain(&change.after) {
+                            let last = order.insert(key_of(image), head.sequence_number).unwrap_or(0);
+                            let is_known = last <= head.last_committed || last == head.sequence_number;
+                            assert!(is_known, "{head:?} does not wait for {last}");
+                        }
                         if let Some(before) = &change.before {
                             let removed = rows.remove(&key_of(before));
                             assert_eq!(removed, Some(row_of(before)), "what is changed was there");
@@ -235,4 +243,72 @@ fn functions_that_are_logged_say_that_they_are_safe() {
     assert_eq!(error(&mut other, function), None);
     assert_eq!(error(&mut other, trigger), None);
     assert_eq!(error(&mut other, "create function d.i() returns int return 1"), None);
+}
+
+/// Each transaction of the last file: the number of the last one that has to be applied before.
+fn orders(directory: &Path) -> Vec<(u64, u64)> {
+    let index = std::fs::read_to_string(directory.join("binlog.index")).expect("an index");
+    let name = index.lines().last().expect("a file");
+    let bytes = std::fs::read(directory.join(name)).expect("the file");
+    let events = Events::of_file(&bytes).expect("a file of events");
+    let events = events.map(|raw| Event::decode(&raw.expect("a sound event")).expect("an event"));
+    events
+        .filter_map(|event| match event {
+            Event::Gtid(head) => Some((head.sequence_number, head.last_committed)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn transactions_wait_for_those_that_changed_the_same_keys() {
+    let server = TestServer::start(OPTIONS);
+    let mut client = server.log_in();
+    client.execute_all(&[
+        "create database d",
+        "create table d.t (i int primary key, u varchar(9), n int, unique (u))",
+        "create table d.child (i int primary key, t int, foreign key (t) references d.t (i))",
+        "create table d.nokey (i int)",
+        "flush binary logs",
+        "insert into d.t values (1, 'a', 0), (2, null, 0)",
+        "insert into d.t values (3, null, 0)",
+        "update d.t set n = 1 where i = 3",
+        "update d.t set u = 'b' where i = 1",
+        // The key that the one before gave back, as the collation has it.
+        "update d.t set u = 'A' where i = 3",
+        "update d.t set i = 9 where i = 2",
+        "insert into d.t values (2, 'c', 0)",
+        "begin",
+        "savepoint s",
+        "delete from d.t where i = 9",
+        "rollback to s",
+        "insert into d.t values (20, null, 0)",
+        "commit",
+        "insert into d.nokey values (1)",
+        "insert into d.t values (30, null, 0)",
+        "insert into d.child values (1, 30)",
+        "insert into d.t values (31, null, 0)",
+        "update d.t set n = 4 where i = 30",
+    ]);
+    client.query("show binary log status").expect("it is written");
+    let directory = server.kill_nine();
+    let after = orders(&directory.path().join("data"));
+    assert_eq!(
+        after,
+        [
+            (1, 0),
+            (2, 0),
+            (3, 2),
+            (4, 1),
+            (5, 4),
+            (6, 1),
+            (7, 6),
+            (8, 0),
+            (9, 8),
+            (10, 9),
+            (11, 10),
+            (12, 11),
+            (13, 11)
+        ]
+    );
 }

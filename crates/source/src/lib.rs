@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod dependencies;
 mod error;
 mod log;
 mod position;

@@ -38,6 +38,8 @@ pub struct LiveSettings {
     pub server_id: u32,
     /// `max_binlog_size`.
     pub file_bytes_max: u64,
+    /// `binlog_transaction_dependency_history_size`; obeyed from the next note of the position on.
+    pub dependency_keys_max: u64,
     /// `binlog_expire_logs_seconds`; 0 keeps all.
     pub expire_seconds: u64,
 }

@@ -41,6 +41,7 @@ impl Said {
             original_commit_us: count,
             immediate_version: 90_700,
             original_version: 90_700,
+            keys: Some(vec![u64::from(client), 1000 + count % 7]),
             events,
         };
         let mut bytes = Vec::new();
@@ -83,7 +84,12 @@ async fn open(env: &Env) -> (Arc<Engine>, Arc<BinaryLog>) {
         checksum: Checksum::Crc32,
         databases: Arc::default(),
         now_s: || 1,
-        live: Box::new(|| LiveSettings { server_id: 1, file_bytes_max: 20_000, expire_seconds: 0 }),
+        live: Box::new(|| LiveSettings {
+            server_id: 1,
+            file_bytes_max: 20_000,
+            dependency_keys_max: 1000,
+            expire_seconds: 0,
+        }),
     };
     let log = BinaryLog::open(env.clone(), engine.clone(), config).await.expect("the binary log opens");
     (engine, log)

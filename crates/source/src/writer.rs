@@ -3,6 +3,7 @@
 //! Invariant: the note of the position is stored only when the file is synced up to it, and before readers see a new file. So
 //! whatever a crash takes lies behind the note, in one file, and the engine's log behind the note's LSN makes the same bytes again.
 use crate::SourceError;
+use crate::dependencies::Dependencies;
 use crate::log::{BinaryLog, LogFile, Request};
 use crate::position::{Position, load_position, store_position};
 use binlog::{
@@ -32,6 +33,8 @@ pub(crate) struct Writer {
     synced_length: u64,
     synced_lsn: u64,
     hold: LogPin,
+    /// Of what is behind the note.
+    dependencies: Dependencies,
     out: Vec<u8>,
 }
 
@@ -63,8 +66,19 @@ impl Writer {
     async fn begin(log: Arc<BinaryLog>, at: Position, hold: LogPin) -> Result<Writer, SourceError> {
         let file = log.env.disk.open(&log.file_name(1), OpenOptions::create()).await?;
         let checksum = log.config.checksum;
-        let mut writer =
-            Writer { log, file, checksum, at, synced_length: 0, synced_lsn: 0, hold, out: Vec::new() };
+        let dependencies = dependencies_behind(&log, &at);
+        let (synced_length, synced_lsn) = (0, 0);
+        let mut writer = Writer {
+            log,
+            file,
+            checksum,
+            at,
+            synced_length,
+            synced_lsn,
+            hold,
+            dependencies,
+            out: Vec::new(),
+        };
         writer.next_file().await?;
         Ok(writer)
     }
@@ -102,7 +116,8 @@ impl Writer {
             published.purged = at.purged.clone();
         }
         let (synced_length, synced_lsn) = (at.length, at.lsn);
-        Ok(Writer { log, file, checksum, at, synced_length, synced_lsn, hold, out: Vec::new() })
+        let dependencies = dependencies_behind(&log, &at);
+        Ok(Writer { log, file, checksum, at, synced_length, synced_lsn, hold, dependencies, out: Vec::new() })
     }
 
     /// Until the log is closed.
@@ -171,11 +186,13 @@ impl Writer {
     /// The transaction's bytes, unwritten.
     fn add(&mut self, commit: &CommittedEvents) -> Result<(), SourceError> {
         let package = CommitPackage::decode(&commit.bytes)?;
+        let number = self.at.sequence_number + 1;
+        let last_committed = self.dependencies.last_committed(number, package.keys.as_deref());
         let place = Place {
             source: self.log.config.server_uuid,
             executed: &self.at.executed,
-            sequence_number: self.at.sequence_number + 1,
-            last_committed: self.at.sequence_number,
+            sequence_number: number,
+            last_committed,
             position: self.at.length + self.out.len() as u64,
             checksum: self.checksum,
             xid: commit.lsn,
@@ -258,6 +275,7 @@ impl Writer {
         store_position(&self.log.env, &position).await?;
         self.synced_length = self.at.length;
         self.synced_lsn = position.lsn;
+        self.dependencies = dependencies_behind(&self.log, &self.at);
         Engine::release_log(&mut self.hold, position.lsn);
         Ok(())
     }
@@ -361,6 +379,11 @@ impl Writer {
             None => Ok(()),
         }
     }
+}
+
+/// What a note of the position leaves to remember: nothing.
+fn dependencies_behind(log: &BinaryLog, at: &Position) -> Dependencies {
+    Dependencies::behind(at.sequence_number, (log.config.live)().dependency_keys_max)
 }
 
 /// The numbers that the index has; `None` without an index.

@@ -6,7 +6,7 @@ use crate::entries::EntryKey;
 use crate::error::{damaged, table_error};
 use crate::handle::TableHandle;
 use crate::ready::ReadyTable;
-use crate::row_events::{are_noted, note_change};
+use crate::row_events::are_noted;
 use datum::{SqlError, Value};
 use engine::{EngineError, LockMode, ReadMode, Transaction, Uniqueness, WaitPolicy};
 
@@ -54,7 +54,7 @@ impl ReadyTable {
         let savepoint = transaction.savepoint();
         match self.add_row(transaction, row, wait).await {
             Ok(()) => {
-                note_change(transaction, self.definition(), None, Some(row))?;
+                self.note(transaction, None, Some(row))?;
                 Ok(ChangeOutcome::Done)
             }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
@@ -187,7 +187,7 @@ impl TableHandle {
         let savepoint = transaction.savepoint();
         match self.update_entries(transaction, row_key, old, new, wait).await {
             Ok(()) => {
-                note_change(transaction, self.definition(), Some(old), Some(new))?;
+                self.note(transaction, Some(old), Some(new))?;
                 Ok(ChangeOutcome::Done)
             }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
@@ -316,7 +316,7 @@ impl TableHandle {
         self.counters.count_rows(-1);
         self.statistics().count_change();
         match whole {
-            Some(row) if is_noted => note_change(transaction, self.definition(), Some(&row), None),
+            Some(row) if is_noted => self.note(transaction, Some(&row), None),
             _ => Ok(()),
         }
     }

@@ -31,6 +31,7 @@ mod column_sample;
 mod histogram;
 mod statistics;
 mod survey;
+mod write_set;
 
 mod entries;
 mod error;

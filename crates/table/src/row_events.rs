@@ -5,6 +5,7 @@
 //! to a savepoint forgets exactly what it undoes. Notes are made by `change`, statements begin by `session`'s word.
 use crate::error::damaged;
 use crate::row_shape::{masks, shown, table_map};
+use crate::write_set::WriteSet;
 use binlog::{
     BinlogError, Checksum, CommitPackage, DatabaseFilter, Event, EventHeader, Query, RowMetadata, RowsHeader,
     RowsKind, XaPrepare, event_type, header_flag, put_image, rows_flag, write_event,
@@ -93,6 +94,8 @@ pub struct RowEvents {
     is_kept: bool,
     /// The transaction is a branch of an XA transaction, and this is its end.
     branch: Option<XaPrepare>,
+    /// The keys of the rows that were changed.
+    pub(crate) writes: WriteSet,
 }
 
 /// A statement that is logged as text.
@@ -124,6 +127,7 @@ impl RowEvents {
             created: None,
             is_kept: false,
             branch: None,
+            writes: WriteSet::default(),
         }
     }
 
@@ -333,6 +337,8 @@ impl EventSource for RowEvents {
             None if self.is_empty() => return Vec::new(),
             None => {
                 package.timestamp = self.statements.last().map_or(0, |statement| statement.timestamp);
+                let is_plain = self.created.is_none() && self.branch.is_none();
+                package.keys = self.writes.take().filter(|_| is_plain);
                 package.has_statements = self.created.is_some() || self.is_kept;
                 package.ends_in_xid = self.branch.is_none() && !self.is_kept;
                 package.events = self.events().unwrap_or_default();
@@ -380,6 +386,9 @@ pub fn note_loaded(
     table: &Arc<TableDef>,
     row: &[Value],
 ) -> Result<(), SqlError> {
+    if let Some(events) = row_events(transaction) {
+        events.writes.give_up();
+    }
     note_change(transaction, table, None, Some(row))
 }
 

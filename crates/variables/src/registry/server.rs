@@ -38,6 +38,9 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Whether the binary log has the texts of statements beside their rows."),
     unsigned("binlog_stmt_cache_size", Global, 32768, 4096, 18446744073709547520),
     boolean("binlog_transaction_compression", Both, false),
+    unsigned("binlog_transaction_dependency_history_size", Global, 10_000_000, 1, 100_000_000).obeyed(
+        "How many keys of rows the binary log remembers to tell which transactions depend on others.",
+    ),
     choice(
         "block_encryption_mode",
         Both,

@@ -112,6 +112,7 @@ impl Session {
                 original_commit_us: applying.map_or(0, |one| one.head.original_commit_us),
                 immediate_version: SERVER_VERSION,
                 original_version: if original_version == 0 { SERVER_VERSION } else { original_version },
+                keys: None,
                 events: Vec::new(),
             },
             now_us,
