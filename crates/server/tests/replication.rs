@@ -373,3 +373,46 @@ fn conflicts_stop_the_applier_and_a_replica_that_only_reads_follows() {
     wait_until_equal(&source, &replica);
     assert_same_tables(&source, &replica);
 }
+
+/// Each update is a transaction of its own; the unique value goes from row to row.
+fn hand_on(source: &TestServer, round: u64) {
+    let mut client = source.log_in();
+    for id in 0..30 {
+        client.execute(&format!("update d.t set n = n + {round}, u = null where id = {id}")).expect("a row");
+        client.execute(&format!("update d.t set u = 100 where id = {id}")).expect("a row");
+        client.execute(&format!("update d.t set n = n + 1 where id = {}", 30 + id)).expect("a row");
+        client.execute(&format!("update d.t set u = null where id = {id}")).expect("a row");
+    }
+}
+
+#[test]
+fn workers_keep_the_order_and_give_way_to_local_locks() {
+    let source = TestServer::start(SOURCE);
+    make_tables(&source);
+    let mut writer = source.log_in();
+    for id in 0..60 {
+        writer.execute(&format!("insert into d.t values ({id}, 0, null, null)")).expect("a row");
+    }
+    let replica = TestServer::start(REPLICA);
+    follow(&replica, &source);
+    wait_until_equal(&source, &replica);
+    let mut local = replica.log_in();
+    for (round, (lock, unlock)) in (1..).zip([
+        ("select * from d.t where id = 7 for update", "commit"),
+        ("lock tables d.t write", "unlock tables"),
+        ("lock tables d.t read", "unlock tables"),
+        ("flush tables with read lock", "unlock tables"),
+    ]) {
+        local.execute("begin").expect("a transaction");
+        local.query(lock).map_or_else(|error| panic!("{lock}: {error:?}"), drop);
+        hand_on(&source, round);
+        std::thread::sleep(Duration::from_millis(1500));
+        local.execute(unlock).expect("an end");
+        wait_until_equal(&source, &replica);
+        assert_same_tables(&source, &replica);
+    }
+    let retries = "select count_transactions_retries from performance_schema.replication_applier_status";
+    assert_ne!(one(&mut local, retries), "0", "a worker has waited for a later one or for a local lock");
+    let workers = "select count(*) from performance_schema.processlist where user = 'system user'";
+    assert_eq!(one(&mut local, workers), "5", "an applier and its four workers");
+}

@@ -11,13 +11,14 @@ use instance::replication::{
 use instance::{Instance, LogLevel, ProcessEntry, unix_now_us};
 
 use super::created::created_with_rows;
+use super::gathering::Gathering;
 use super::prepared::{decides, is_inside_branch};
 use super::rows::{Conflicts, MappedTable, is_current};
 use super::settling::Settling;
+use super::workers::Workers;
 use super::{Applying, engine_failed};
 use crate::connection_info::ConnectionInfo;
 use crate::session::Session;
-use crate::statement::Shield;
 use crate::transaction_control::transaction_error;
 
 const ER_REPLICA_CORRUPT_EVENT: ErrorCode =
@@ -54,6 +55,10 @@ pub(super) struct Applier {
     pub(super) retries: u64,
     pub(super) filters: Filters,
     pub(super) skipped: SkippedErrors,
+    /// The transaction that is applied, as it is told.
+    pub(super) current: Option<AppliedTransaction>,
+    pub(super) workers: Option<Workers>,
+    pub(super) gathering: Gathering,
     /// Tables of earlier statements, as they were mapped then.
     known: Vec<MappedTable>,
     until: Until,
@@ -66,6 +71,7 @@ pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
     let mut applier = Applier::new(instance.clone(), channel.clone());
     channel.status.lock().applier_thread = Some(applier.session.connection.id.0);
     let result = applier.run().await;
+    applier.close_workers().await;
     let settled = applier.settling.all().await.map_err(engine_failed);
     {
         let mut status = channel.status.lock();
@@ -87,7 +93,7 @@ pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
 }
 
 impl Applier {
-    fn new(instance: Arc<Instance>, channel: Arc<Channel>) -> Applier {
+    pub(super) fn new(instance: Arc<Instance>, channel: Arc<Channel>) -> Applier {
         let id = instance.next_connection_id();
         let connection = ConnectionInfo::internal(id, (SYSTEM_USER, ""), ("", ""));
         let mut session = Session::new(instance, connection);
@@ -109,31 +115,45 @@ impl Applier {
             retries: 0,
             filters,
             skipped,
+            current: None,
+            workers: None,
+            gathering: Gathering::default(),
             known: Vec::new(),
         }
     }
 
     async fn run(&mut self) -> Result<(), SqlError> {
         self.channel.relay.abandon();
+        self.make_workers();
         while self.channel.is_wanted(Part::Applier) && !self.is_at_end() {
+            if self.workers.as_ref().is_some_and(Workers::has_failed) {
+                self.finish_workers().await?;
+                continue;
+            }
             match self.channel.relay.take() {
-                Some(Relayed::Event(bytes)) => {
-                    let raw = split_event(&bytes, Checksum::None).map_err(|error| event_error(&error))?;
-                    if let Err(error) = Box::pin(self.event(&raw)).await {
-                        let told = self.told(&error, &raw);
-                        self.undo().await;
-                        self.retry(error, told)?;
-                    }
-                }
+                Some(Relayed::Event(bytes)) => self.take(bytes).await?,
                 Some(Relayed::Restart) => {
+                    self.finish_workers().await?;
+                    self.gathering = Gathering::default();
                     self.undo().await;
                     self.applying().next = self.channel.applied();
                 }
                 None => self.wait().await?,
             }
         }
+        self.finish_workers().await?;
         self.undo().await;
         Ok(())
+    }
+
+    /// An event of a transaction that is applied alone. False if the transaction is asked for again.
+    pub(super) async fn apply_event(&mut self, bytes: &[u8]) -> Result<bool, SqlError> {
+        let raw = split_event(bytes, Checksum::None).map_err(|error| event_error(&error))?;
+        let Err(error) = Box::pin(self.event(&raw)).await else { return Ok(true) };
+        let told = self.told(&error, &raw);
+        self.undo().await;
+        self.retry(error, told)?;
+        Ok(false)
     }
 
     /// Where START REPLICA UNTIL has it end.
@@ -154,17 +174,18 @@ impl Applier {
     }
 
     /// Nothing is left of a transaction that has begun.
-    async fn undo(&mut self) {
+    pub(super) async fn undo(&mut self) {
         // Nobody waits for it, and recovery would undo it as well.
         let _ = self.session.transaction.rollback().await;
         self.session.xa = None;
         self.session.statement_passage = None;
         self.tables.clear();
         self.stage = Stage::Outside;
+        self.current = None;
         self.channel.status.lock().applying = None;
     }
 
-    async fn event(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
+    pub(super) async fn event(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
         let event = Event::decode(raw).map_err(|error| event_error(&error))?;
         let is_passing = matches!(self.stage, Stage::Passing | Stage::PassingInside);
         match event {
@@ -216,15 +237,16 @@ impl Applier {
         (applying.head, applying.server_id) = (head, server_id);
         *self.applying() = applying;
         self.stage = if is_known { Stage::Passing } else { Stage::Headed };
-        let mut status = self.channel.status.lock();
-        status.applier_doing = "Applying batch of row changes";
-        status.applying = Some(AppliedTransaction {
+        self.current = Some(AppliedTransaction {
             gtid: head.gtid,
             original_commit_us: head.original_commit_us,
             immediate_commit_us: head.immediate_commit_us,
             begun_us: unix_now_us(),
             ended_us: 0,
         });
+        let mut status = self.channel.status.lock();
+        status.applier_doing = "Applying batch of row changes";
+        status.applying = self.current;
         Ok(())
     }
 
@@ -238,7 +260,7 @@ impl Applier {
         instance::replication::Applied { file, position, executed, ..Default::default() }
     }
 
-    fn knows(&self, gtid: binlog::Gtid) -> bool {
+    pub(super) fn knows(&self, gtid: binlog::Gtid) -> bool {
         self.channel.applied().executed.contains(gtid)
             || self.session.instance.binary_log().is_some_and(|log| log.has_executed(gtid))
     }
@@ -350,75 +372,5 @@ impl Applier {
         }
         self.committed();
         Ok(())
-    }
-
-    /// The end of a transaction that is here already, or of one of rows, which may have none here.
-    pub(super) async fn end(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
-        if !matches!(self.stage, Stage::Passing | Stage::PassingInside) {
-            self.open();
-            self.session.log_applied_nothing();
-        }
-        self.commit(raw).await
-    }
-
-    /// The place in the file moves behind the event.
-    pub(super) fn advance(&mut self, raw: &RawEvent<'_>) {
-        let low = raw.header.next_position;
-        if low > 0 {
-            let next = &mut self.applying().next;
-            // The event has the low half only.
-            let high = next.position & !u64::from(u32::MAX);
-            let moved = high | u64::from(low);
-            next.position = if moved < next.position { moved + (1 << 32) } else { moved };
-        }
-    }
-
-    /// The end of a transaction that is here already.
-    pub(super) fn passed(&mut self, raw: &RawEvent<'_>) {
-        self.advance(raw);
-        self.stage = Stage::Outside;
-        self.channel.status.lock().applying = None;
-    }
-
-    /// Stores in the open transaction how far the channel comes with it.
-    pub(super) async fn store(&mut self) -> Result<(), SqlError> {
-        let applying = self.session.applying.take().expect("the session of an applier");
-        let stored = match self.session.transaction.current.as_mut() {
-            Some(transaction) => applying.store(transaction).await,
-            None => Ok(()),
-        };
-        self.session.applying = Some(applying);
-        stored
-    }
-
-    pub(super) async fn commit(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
-        if matches!(self.stage, Stage::Passing | Stage::PassingInside) {
-            self.passed(raw);
-            return Ok(());
-        }
-        self.open();
-        self.advance(raw);
-        self.store().await?;
-        let session = &mut self.session;
-        let passage = session.pass_to_commit().await?;
-        let shield = Shield::default();
-        shield.raise();
-        let commit = session.transaction.commit_behind().await.map_err(transaction_error)?;
-        drop(passage);
-        session.statement_passage = None;
-        self.settling.add(commit).await.map_err(engine_failed)?;
-        self.applying().stored();
-        self.committed();
-        Ok(())
-    }
-
-    pub(super) fn committed(&mut self) {
-        self.retries = 0;
-        self.stage = Stage::Outside;
-        self.tables.clear();
-        let mut status = self.channel.status.lock();
-        if let Some(applied) = status.applying.take() {
-            status.last_applied = AppliedTransaction { ended_us: unix_now_us(), ..applied };
-        }
     }
 }

@@ -4,21 +4,25 @@
 //! next transaction begins (decision 0054). After an error nothing of the transaction is left and the applier has ended. The
 //! program gives it a task.
 //!
-//! `applier` goes through the events, `waiting` waits for them, `columns` fits rows to the table, `rows` changes it, `find` looks
+//! `applier` goes through the events, `waiting` waits for them, `gathering` hands whole transactions to `workers`, `ending` commits,
+//! `columns` fits rows to the table, `rows` changes it, `find` looks
 //! a row up, `created` makes tables whose rows follow, `filtering` leaves out what filters say, `prepared` has XA transactions, `failure` says what went wrong, `statement`
 //! runs what comes as text, `settling` waits for commits, `copying` is a session in which another server is copied.
 mod applier;
 mod columns;
 mod copying;
 mod created;
+mod ending;
 mod failure;
 mod filtering;
 mod find;
+mod gathering;
 mod prepared;
 mod rows;
 mod settling;
 mod statement;
 mod waiting;
+mod workers;
 
 pub use applier::apply_channel;
 

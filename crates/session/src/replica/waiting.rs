@@ -11,9 +11,10 @@ use instance::unix_now_us;
 
 use super::applier::{Applier, Stage};
 use super::engine_failed;
+use super::workers::Workers;
 
 impl Applier {
-    /// Until there are events; what is committed becomes durable meanwhile.
+    /// Until there are events, or a worker is done; what is committed becomes durable meanwhile.
     pub(super) async fn wait(&mut self) -> Result<(), SqlError> {
         let channel = self.channel.clone();
         let news = channel.relay.news();
@@ -23,19 +24,29 @@ impl Applier {
         {
             let mut status = channel.status.lock();
             status.applier_doing = "Replica has read all relay log; waiting for more updates";
-            if self.stage == Stage::Outside {
+            let is_idle = self.workers.as_ref().is_none_or(Workers::are_idle);
+            if self.stage == Stage::Outside && is_idle {
                 status.event_second = 0;
             }
         }
         let mut news = pin!(news);
-        let settling = &mut self.settling;
+        let (settling, workers) = (&mut self.settling, &mut self.workers);
+        let mut done = None;
         poll_fn(|context| {
             if let Poll::Ready(Err(error)) = settling.poll(context) {
                 return Poll::Ready(Err(engine_failed(error)));
             }
+            if let Some(Poll::Ready(one)) = workers.as_mut().map(|workers| workers.poll(context)) {
+                done = Some(one);
+                return Poll::Ready(Ok(()));
+            }
             news.as_mut().poll(context).map(|_| Ok(()))
         })
-        .await
+        .await?;
+        match done {
+            Some(done) => self.settle(done).await,
+            None => Ok(()),
+        }
     }
 
     /// SOURCE_DELAY: not before the moment of the commit and so much more.

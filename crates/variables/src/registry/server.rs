@@ -236,6 +236,9 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Whether a row that is there, or is missing, against what a source says stops replication."),
     unsigned("replica_net_timeout", Global, 60, 1, 31536000)
         .obeyed("Seconds without a sign of a source after which it is asked anew."),
+    unsigned("replica_parallel_workers", Global, 4, 0, 1024)
+        .obeyed("How many transactions of a source may be applied side by side, from the next start of the applier on."),
+    boolean("replica_preserve_commit_order", Global, true).fixed(),
     text("replica_skip_errors", Global, "OFF")
         .read_only()
         .obeyed("Errors of a source's changes that do not stop replication."),
