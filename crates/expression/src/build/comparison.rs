@@ -10,6 +10,8 @@ use crate::operator::ComparisonOperator;
 /// What errors call comparisons of CASE and of lists. Constants in them are compared as they are.
 pub(super) const CASE: &str = "case";
 pub(super) const IN: &str = " IN ";
+/// What they call one with bounds, which are what a column stores where the operand is a column.
+const BETWEEN: &str = "between";
 
 impl BindContext {
     /// The mode for a pair; texts are brought to one character set, literals to the domain of what they meet.
@@ -22,10 +24,11 @@ impl BindContext {
         self.derive_pair(left, right);
         // A candidate of CASE is compared as it is.
         let is_candidate = operation == CASE;
-        for _ in 0..2 {
+        for is_swapped in [false, true] {
             self.fold_number(left, right);
             if !is_candidate {
-                self.fold_date_number(left, right, operation == IN);
+                let is_member = operation == IN || (operation == BETWEEN && is_swapped);
+                self.fold_date_number(left, right, is_member);
             }
             std::mem::swap(left, right);
         }
@@ -150,14 +153,16 @@ impl BindContext {
         }
         let mut bounds = [low, high];
         self.derive_beside_first(&mut operand, &mut bounds);
-        for bound in &mut bounds {
+        // A text beside moments with a date is one of them.
+        let has_date = bounds.iter().any(|bound| bound.ty.column.kind.has_date());
+        for bound in bounds.iter_mut().filter(|bound| !(has_date && is_text(bound))) {
             self.fold_stored(&operand, bound)?;
         }
         let has_one_time = self.fold_one_time(&operand, &mut bounds)?;
         self.plain_documents(&mut operand, &mut bounds)?;
         let together = together_mode(std::iter::once(&operand).chain(&bounds), true);
         let all = [operand.clone(), bounds[0].clone(), bounds[1].clone()];
-        self.align_texts("between", &mut operand, &mut bounds)?;
+        self.align_texts(BETWEEN, &mut operand, &mut bounds)?;
         let [mut low, mut high] = bounds;
         let (low_mode, mut high_mode) = match together {
             Some(mode) => (mode, mode),
@@ -254,10 +259,10 @@ impl BindContext {
         bound: &mut Expr,
         all: &[Expr],
     ) -> Result<CompareMode, SqlError> {
-        match self.compare_mode("between", operand, bound) {
+        match self.compare_mode(BETWEEN, operand, bound) {
             Err(error) if error.is(&error_code::ER_WRONG_VALUE) => Ok(CompareMode::DateTime),
             Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) => {
-                Err(illegal_mix("between", all))
+                Err(illegal_mix(BETWEEN, all))
             }
             mode => mode,
         }
