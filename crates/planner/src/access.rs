@@ -225,7 +225,7 @@ impl Chooser<'_> {
                 _ => without_range.push(position),
             }
         }
-        let possible: Vec<usize> = found.iter().map(|(position, _)| *position).collect();
+        let mut possible: Vec<usize> = found.iter().map(|(position, _)| *position).collect();
         let is_point = |(position, found): &(usize, IndexRanges)| {
             point_key(&self.table.indexes[*position], &found.ranges).is_some()
         };
@@ -258,12 +258,7 @@ impl Chooser<'_> {
         if !(has_point || self.hints.join.force && has_range) {
             candidates.push(self.full_scan());
         }
-        if candidates.len() > 1 || self.block.sources.len() > 1 {
-            for Candidate { choice, .. } in &mut candidates {
-                choice.reads = self.reads(choice);
-                choice.cost += choice.reads.run;
-            }
-        }
+        self.price_reads(&mut candidates);
         let mut choices: Vec<Choice> =
             candidates.into_iter().map(|candidate| self.with_order(candidate, rows_out, wanted)).collect();
         // Where nothing is known of the values, more equalities are never worse than fewer.
@@ -276,7 +271,6 @@ impl Chooser<'_> {
         }
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
         let best = choices.into_iter().min_by(better).expect("the full scan or a range is a candidate");
-        let mut possible = possible;
         match &best.path {
             AccessPath::Merge(merge) => possible.extend(merge.parts.iter().map(|part| part.index)),
             AccessPath::Groups { index, .. } | AccessPath::Skip { index, .. } => possible.push(*index),

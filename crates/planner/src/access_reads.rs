@@ -1,7 +1,7 @@
 //! What a path reads of the device because it is not in memory (decision 0051), priced in the units of `access`.
 //!
-//! Called by `access` for each candidate once its rows are known, where several ways are compared.
-use crate::access::{Choice, Chooser, ROWS_IN_ORDER_MIN, starts};
+//! Called by `access` for the candidates once their rows are known.
+use crate::access::{Candidate, Choice, Chooser, ROWS_IN_ORDER_MIN, starts};
 use crate::catalog_view::Leaves;
 use crate::planner::Planner;
 use crate::switches::Switch;
@@ -34,8 +34,18 @@ impl Planner<'_> {
 }
 
 impl Chooser<'_> {
+    /// Adds what each candidate reads to its price, where there are others, or several ways to join it.
+    pub fn price_reads(&self, candidates: &mut [Candidate]) {
+        if candidates.len() > 1 || self.block.sources.len() > 1 {
+            for Candidate { choice, .. } in candidates {
+                choice.reads = self.reads(choice);
+                choice.cost += choice.reads.run;
+            }
+        }
+    }
+
     /// What one run of the path reads, whose rows are known.
-    pub fn reads(&self, choice: &Choice) -> Reads {
+    fn reads(&self, choice: &Choice) -> Reads {
         // Of small tables it does not matter, and of unknown ones nothing is known.
         if self.scale > 1.0 {
             return Reads::default();

@@ -2,7 +2,7 @@
 //!
 //! Used to compare whole plans of one block with each other, for instance ways to evaluate a subquery.
 use crate::access::{COST_LOOKUP, COST_RANGE};
-use plan::{AccessPath, Apply, JoinKind, Node, NodeKind, Reads, TableAccess};
+use plan::{AccessPath, Apply, HashJoin, JoinKind, Node, NodeKind, Reads, TableAccess};
 
 /// A row through an operator that only looks at it.
 const COST_PASS: f64 = 0.1;
@@ -77,19 +77,7 @@ pub fn price_of(node: &Node) -> Price {
             let reads = outer.reads + inner.reads.times(outer_rows);
             Price { reads, ..plus(outer, inner.first + (outer_rows - 1.0) * inner.again * share) }
         }
-        NodeKind::HashJoin(join) => {
-            let kept = join.inner.rows_passing();
-            let built = price(&join.inner) + kept * COST_BUILD;
-            let compared = match join.outer_keys.is_empty() {
-                // The first match ends a test.
-                true if join.kind.only_tests() => kept.max(1.0) * 0.5,
-                true => kept.max(1.0),
-                false => 1.0,
-            };
-            let probed = plus(price_of(&join.outer), join.outer.rows_passing() * compared * COST_PROBE);
-            let built_again = if join.keeps_table { 0.0 } else { built };
-            Price { first: probed.first + built, again: probed.again + built_again, ..probed }
-        }
+        NodeKind::HashJoin(join) => hash_price(join),
         NodeKind::UnionAll { inputs } => each(inputs.iter().map(price).sum()),
         NodeKind::SetDifference { left, right, .. } => {
             let rows = left.rows_passing() + right.rows_passing();
@@ -112,6 +100,20 @@ pub fn price_of(node: &Node) -> Price {
             plus(price_of(&initialise.input), queries)
         }
     }
+}
+
+fn hash_price(join: &HashJoin) -> Price {
+    let kept = join.inner.rows_passing();
+    let built = price(&join.inner) + kept * COST_BUILD;
+    let compared = match join.outer_keys.is_empty() {
+        // The first match ends a test.
+        true if join.kind.only_tests() => kept.max(1.0) * 0.5,
+        true => kept.max(1.0),
+        false => 1.0,
+    };
+    let probed = plus(price_of(&join.outer), join.outer.rows_passing() * compared * COST_PROBE);
+    let built_again = if join.keeps_table { 0.0 } else { built };
+    Price { first: probed.first + built, again: probed.again + built_again, ..probed }
 }
 
 /// At most so many different values the subquery is run with: what it takes from one table is as often different as that
