@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use datum::{ColumnType, SqlError, Value, error_code};
 
 use super::infer::{cast_text, made_text};
-use super::width::characters_max;
+use super::width::text_width;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -39,7 +39,7 @@ fn infer_subset(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> 
 
 fn infer_subtract(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     arguments.iter_mut().try_for_each(|argument| cast_text(bind, argument))?;
-    Ok(made_text(bind, characters_max(&arguments[0].ty.column)))
+    Ok(made_text(bind, text_width(&arguments[0])))
 }
 
 /// By UUID and tag the intervals, sorted, apart from each other; the end is not part of one.

@@ -8,7 +8,7 @@ use datum::{SqlError, Value, error_code};
 use super::infer::{
     binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
 };
-use super::width::characters_max;
+use super::width::text_width;
 use crate::build::BindContext;
 use crate::deferred::SessionRequest;
 use crate::expr::{Expr, ExprType};
@@ -38,7 +38,7 @@ fn infer_soundex(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let length = characters_max(&arguments[0].ty.column).max(4);
+    let length = text_width(&arguments[0]).max(4);
     text_result(bind, name, arguments, length)
 }
 
@@ -52,7 +52,7 @@ fn infer_export_set(
         cast_integer(bind, count)?;
     }
     let texts = arguments.len().min(4);
-    let width = |place: usize| arguments.get(place).map_or(1, |text| characters_max(&text.ty.column));
+    let width = |place: usize| arguments.get(place).map_or(1, text_width);
     let length = width(1).max(width(2)) * 64 + width(3) * 63;
     text_result(bind, name, &mut arguments[1..texts], length & u64::from(u32::MAX))
 }

@@ -8,7 +8,7 @@ use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
 use super::infer::{cast_integer, cast_text, compared_texts, integer_type, text_result};
-use super::width::characters_max;
+use super::width::text_width;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -54,7 +54,7 @@ fn infer_arguments(
     check_charsets(name, &arguments[..texts])?;
     let length = match name {
         "regexp_replace" => u64::from(u32::MAX),
-        _ => characters_max(&arguments[0].ty.column),
+        _ => text_width(&arguments[0]),
     };
     compared_texts(bind, name, &mut arguments[..2], length)?;
     text_result(bind, name, &mut arguments[..texts], length)

@@ -11,7 +11,7 @@ use super::infer::{
     text_column, text_of_first, text_result,
 };
 use super::string_part::occurrences;
-use super::width::characters_max;
+use super::width::text_width;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 fn total_length(arguments: &[Expr]) -> u64 {
-    arguments.iter().map(|argument| characters_max(&argument.ty.column)).sum()
+    arguments.iter().map(text_width).sum()
 }
 
 /// What MySQL counts in 32 bits.
@@ -59,7 +59,7 @@ fn infer_concat(
 ) -> Result<ExprType, SqlError> {
     let length = match name {
         "concat_ws" => {
-            let separator = characters_max(&arguments[0].ty.column);
+            let separator = text_width(&arguments[0]);
             total_length(&arguments[1..]) + separator * (arguments.len() as u64 - 2)
         }
         _ => total_length(arguments),
@@ -69,7 +69,7 @@ fn infer_concat(
 
 fn infer_grown(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let ty = text_result(bind, name, &mut arguments[..1], 0)?;
-    let unit = characters_max(&arguments[0].ty.column);
+    let unit = text_width(&arguments[0]);
     let column = match arguments[0].ty.column.kind {
         TypeKind::Null => ty.column,
         _ => counted_text(bind, &arguments[1], unit, ty.collation()),
@@ -110,7 +110,7 @@ fn infer_replace(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let length = characters_max(&arguments[0].ty.column) * characters_max(&arguments[2].ty.column).max(1);
+    let length = text_width(&arguments[0]) * text_width(&arguments[2]).max(1);
     text_of_first(bind, arguments, length)
 }
 
@@ -121,7 +121,7 @@ fn infer_insert(
 ) -> Result<ExprType, SqlError> {
     cast_integer(bind, &mut arguments[1])?;
     cast_integer(bind, &mut arguments[2])?;
-    let length = characters_max(&arguments[0].ty.column) + characters_max(&arguments[3].ty.column);
+    let length = text_width(&arguments[0]) + text_width(&arguments[3]);
     arguments.swap(1, 3);
     let ty = text_of_first(bind, &mut arguments[..2], length);
     arguments.swap(1, 3);
@@ -129,7 +129,7 @@ fn infer_insert(
 }
 
 fn infer_quote(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    let length = characters_max(&arguments[0].ty.column) * 2 + 2;
+    let length = text_width(&arguments[0]) * 2 + 2;
     cast_text(bind, &mut arguments[0])?;
     if arguments[0].ty.collation() == CollationId::BINARY && arguments[0].ty.column.kind != TypeKind::Null {
         bind.follow(bind.connection_collation, arguments)?;
@@ -141,7 +141,7 @@ fn infer_elt(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
     let (number, texts) = arguments.split_at_mut(1);
     cast_integer(bind, &mut number[0])?;
     let length = match name {
-        "elt" => texts.iter().map(|text| characters_max(&text.ty.column)).max().unwrap_or(0),
+        "elt" => texts.iter().map(text_width).max().unwrap_or(0),
         _ => wrapped(total_length(texts) + texts.len() as u64 - 1),
     };
     text_result(bind, name, texts, length)

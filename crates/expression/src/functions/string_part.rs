@@ -5,7 +5,7 @@ use datum::{SqlError, Value};
 use env::LONG_PIECE;
 
 use super::infer::{cast_integer, counted_text, text_of_first, text_result};
-use super::width::characters_max;
+use super::width::{characters_max, text_width};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
@@ -35,7 +35,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let (text, numbers) = arguments.split_at_mut(1);
-    let whole = characters_max(&text[0].ty.column);
+    let whole = text_width(&text[0]);
     let mut ty = text_result(bind, name, text, whole)?;
     // Only long texts get another type from what is left of them.
     let wanted = if matches!(name, "left" | "right") { numbers.first() } else { numbers.get(1) };
@@ -59,12 +59,12 @@ fn infer_substring_index(
 ) -> Result<ExprType, SqlError> {
     let (texts, count) = arguments.split_at_mut(2);
     cast_integer(bind, &mut count[0])?;
-    let length = characters_max(&texts[0].ty.column);
+    let length = text_width(&texts[0]);
     text_of_first(bind, texts, length)
 }
 
 fn infer_trim(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    let length = characters_max(&arguments[0].ty.column);
+    let length = text_width(&arguments[0]);
     text_of_first(bind, arguments, length)
 }
 

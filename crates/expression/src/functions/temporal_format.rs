@@ -3,7 +3,7 @@ use datum::{Date, DateTime, SqlError, Time, Value};
 
 use super::infer::{cast_datetime, cast_text, made_text};
 use super::moment_or_time::MomentOrTime;
-use super::width::characters_max;
+use super::width::text_width;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -45,7 +45,7 @@ pub(super) fn format_width(bind: &BindContext, format: &mut Expr) -> Result<u64,
     const NAME_WIDTH: u64 = 10;
     let is_known = bind.peek(format).is_some();
     cast_text(bind, format)?;
-    Ok(if is_known { WIDTH_OF_KNOWN } else { characters_max(&format.ty.column) * NAME_WIDTH })
+    Ok(if is_known { WIDTH_OF_KNOWN } else { text_width(format) * NAME_WIDTH })
 }
 
 fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
