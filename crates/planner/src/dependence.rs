@@ -2,10 +2,14 @@
 //! of Functional Dependence").
 //!
 //! From the group's expressions and constants on: an equality with one side determined determines the other, and a key that is
-//! determined determines its table's other columns, until nothing more follows. Called by `grouping`.
+//! determined determines its table's other columns, until nothing more follows; so do the columns that a generated one is made
+//! of. Called by `grouping`.
 use crate::block::{Block, Position, SourceKind};
 use crate::from::JoinTree;
+use crate::join_list::rejects_null;
+use crate::planner::Planner;
 use crate::walk::{any, has_subquery, is_row_independent, is_volatile, positions};
+use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{Node, NodeKind};
 use schema::IndexKind;
@@ -19,6 +23,14 @@ pub struct Equalities {
     outer: Vec<OuterJoin>,
     /// Keys of derived tables: (source, columns); none for a table of one row.
     derived_keys: Vec<(usize, Vec<usize>)>,
+    made: Vec<MadeColumn>,
+}
+
+/// A generated column and the columns of its table that it is made of.
+pub struct MadeColumn {
+    source: usize,
+    column: usize,
+    reads: Vec<usize>,
 }
 
 struct OuterJoin {
@@ -30,10 +42,16 @@ struct OuterJoin {
 }
 
 impl Equalities {
-    pub fn of(block: &Block, tree: Option<&JoinTree>, conditions: &[Expr]) -> Equalities {
+    pub fn of(
+        block: &Block,
+        tree: Option<&JoinTree>,
+        conditions: &[Expr],
+        made: Vec<MadeColumn>,
+    ) -> Equalities {
         let always = conditions.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
         let derived_keys = derived_keys(block);
-        let mut equalities = Equalities { always, together: Vec::new(), outer: Vec::new(), derived_keys };
+        let mut equalities =
+            Equalities { always, together: Vec::new(), outer: Vec::new(), derived_keys, made };
         if let Some(tree) = tree {
             equalities.add(tree, false);
         }
@@ -78,7 +96,8 @@ impl Equalities {
                     join.on.iter().for_each(|condition| closure.follow(condition, !join.may_lack_rows));
                 }
             }
-            closure.follow_keys();
+            closure.follow_keys(&self.always);
+            closure.follow_made(&self.made);
             closure.follow_derived(&self.derived_keys);
         }
         closure.known
@@ -152,17 +171,41 @@ impl Closure<'_> {
         }
     }
 
-    fn follow_keys(&mut self) {
+    fn follow_made(&mut self, made: &[MadeColumn]) {
+        for column in made {
+            let wanted = Position::Column { source: column.source, column: column.column };
+            let placed = self.block.frame.iter().position(|position| *position == wanted);
+            let Some(position) = placed.filter(|position| !self.known[*position]) else { continue };
+            if column.reads.iter().all(|read| self.follows_from_known(column.source, *read, made)) {
+                self.learn(position);
+            }
+        }
+    }
+
+    /// The column is known, or made of known ones; the statement need not read it.
+    fn follows_from_known(&self, source: usize, column: usize, made: &[MadeColumn]) -> bool {
+        let own = made.iter().find(|made| made.source == source && made.column == column);
+        self.is_known_column(source, column)
+            || own
+                .is_some_and(|own| own.reads.iter().all(|read| self.follows_from_known(source, *read, made)))
+    }
+
+    /// A key whose columns may be NULL counts where `conditions` leave those rows out.
+    fn follow_keys(&mut self, conditions: &[Expr]) {
         for (source, stored) in self.block.sources.iter().enumerate() {
             let SourceKind::Stored { table, .. } = &stored.kind else { continue };
             let is_known = |column: usize| self.is_known_column(source, column);
+            let is_never_null = |column: usize| {
+                let is_it = |expr: &Expr| {
+                    matches!(expr.kind, ExprKind::Column(position)
+                        if self.block.frame[position] == Position::Column { source, column })
+                };
+                !table.columns[column].nullable() || conditions.iter().any(|each| rejects_null(each, &is_it))
+            };
             let has_key = table.indexes.iter().any(|index| {
                 index.kind != IndexKind::Plain
                     && !index.has_prefix_parts()
-                    && index
-                        .parts
-                        .iter()
-                        .all(|part| !table.columns[part.column].nullable() && is_known(part.column))
+                    && index.parts.iter().all(|part| is_known(part.column) && is_never_null(part.column))
             });
             if has_key {
                 self.learn_all_of(source);
@@ -183,6 +226,24 @@ impl Closure<'_> {
     fn learn(&mut self, position: usize) {
         self.known[position] = true;
         self.has_grown = true;
+    }
+}
+
+impl Planner<'_> {
+    /// The generated columns of a block's tables. The rows that an outer join adds are not made by their expressions.
+    pub fn made_columns(&self, block: &Block) -> Result<Vec<MadeColumn>, SqlError> {
+        let mut made = Vec::new();
+        for (source, stored) in block.sources.iter().enumerate().filter(|(_, source)| !source.optional) {
+            let SourceKind::Stored { table, .. } = &stored.kind else { continue };
+            for column in (0..table.columns.len()).filter(|at| table.columns[*at].generated.is_some()) {
+                let bound =
+                    crate::row_expression::bind_generated(column, table, self.catalog, &self.context)?;
+                let mut reads = Vec::new();
+                bound.iter().for_each(|expr| positions(expr, &mut reads));
+                made.push(MadeColumn { source, column, reads });
+            }
+        }
+        Ok(made)
     }
 }
 

@@ -51,8 +51,11 @@ impl JoinList {
                 let needs = left.row_sources();
                 let inner_sources = right.sources();
                 let mut list = JoinList::flatten(*left, rejecting, sources_of);
-                let rejects = |condition: &Expr| rejects_null(condition, inner_sources, sources_of);
-                if rejecting.iter().any(rejects) {
+                let is_of_inner = |expr: &Expr| {
+                    let sources = sources_of(expr);
+                    matches!(expr.kind, ExprKind::Column(_)) && sources & inner_sources == sources
+                };
+                if rejecting.iter().any(|condition| rejects_null(condition, &is_of_inner)) {
                     let right = JoinList::flatten(*right, rejecting, sources_of);
                     list.items.extend(right.items);
                     list.conditions.extend(right.conditions);
@@ -94,10 +97,8 @@ impl JoinList {
     }
 }
 
-/// Whether the condition cannot be true when all columns of `set` are NULL. Only plain cases are seen.
-fn rejects_null(condition: &Expr, set: u64, sources_of: &dyn Fn(&Expr) -> u64) -> bool {
-    let is_column =
-        |expr: &Expr| matches!(expr.kind, ExprKind::Column(_)) && sources_of(expr) & set == sources_of(expr);
+/// Whether the condition cannot be true when the columns for which `is_column` holds are NULL. Only plain cases are seen.
+pub fn rejects_null(condition: &Expr, is_column: &dyn Fn(&Expr) -> bool) -> bool {
     match &condition.kind {
         ExprKind::Compare(operator, _, left, right) => {
             *operator != ComparisonOperator::NullSafeEqual && (is_column(left) || is_column(right))
@@ -107,8 +108,12 @@ fn rejects_null(condition: &Expr, set: u64, sources_of: &dyn Fn(&Expr) -> u64) -
         }
         ExprKind::InRows(list) => list.operands.iter().any(is_column),
         ExprKind::Like { operand, .. } => is_column(operand),
-        ExprKind::TruthTest(TruthTest::NotNull | TruthTest::True | TruthTest::False, operand) => {
-            is_column(operand)
+        ExprKind::TruthTest(TruthTest::True, operand) => {
+            is_column(operand) || rejects_null(operand, is_column)
+        }
+        ExprKind::TruthTest(TruthTest::NotNull | TruthTest::False, operand) => is_column(operand),
+        ExprKind::Not(operand) => {
+            matches!(&operand.kind, ExprKind::TruthTest(TruthTest::Null, inner) if is_column(inner))
         }
         _ => false,
     }

@@ -29,7 +29,8 @@ impl Planner<'_> {
         let conditions = std::mem::take(&mut bound.conditions);
         let extremes = if single { extremes_of(block) } else { Vec::new() };
         let wanted = if extremes.is_empty() { wanted_groups(block, &groups) } else { None };
-        let equalities = Equalities::of(block, tree.as_ref(), &conditions);
+        let made = self.made_columns(block)?;
+        let equalities = Equalities::of(block, tree.as_ref(), &conditions, made);
         let mut groups = groups;
         let mut aggregates = std::mem::take(&mut block.aggregates);
         let unanswered = if single { unanswered_items(block, bound) } else { Vec::new() };

@@ -1,5 +1,5 @@
 //! Aggregate functions: the call is noted in its block and stands in the tree as a numbered slot.
-use crate::block::Clause;
+use crate::block::{Block, Clause};
 use crate::planner::{Planner, not_supported};
 use crate::set_operation::ordinal;
 use crate::walk::AGGREGATE_BASE;
@@ -24,7 +24,8 @@ impl<'p> Planner<'p> {
         let call = self.bind_aggregate_call(aggregate);
         self.block().inside_aggregate = was_inside;
         let call = call?;
-        if let Some(depth) = self.aggregating_block(&call, first) {
+        let depth = self.aggregating_block(&call, first).or_else(|| self.allowing_block(&call, first));
+        if let Some(depth) = depth {
             for (block, noted) in self.blocks.iter_mut().zip(noted) {
                 if let Some(correlation) = block.correlations.last_mut() {
                     correlation.truncate(noted);
@@ -56,14 +57,24 @@ impl<'p> Planner<'p> {
     /// An aggregate of nothing but outer columns belongs to the innermost block that has one of them.
     fn aggregating_block(&self, call: &AggregateCall, first: usize) -> Option<usize> {
         let own = self.blocks.len() - 1;
-        let is_own = |part: &Expr| part.as_column().is_some() || crate::walk::subquery_number(part).is_some();
-        if call.arguments.iter().any(|argument| crate::walk::any(argument, &is_own)) {
+        if reads_own(call) {
             return None;
         }
         let outer = self.outer_references[first..].iter().map(|(block, _)| *block);
         let nearest = outer.filter(|block| *block < own).max()?;
         let clause = self.blocks[nearest].clause;
         clause.is_some_and(|clause| clause.allows_aggregates()).then_some(nearest)
+    }
+
+    /// An aggregate without columns that stands where its own block has none belongs to the next block around it that has
+    /// them there.
+    fn allowing_block(&self, call: &AggregateCall, first: usize) -> Option<usize> {
+        let own = self.blocks.len() - 1;
+        let allows = |block: &Block| block.clause.is_some_and(|clause| clause.allows_aggregates());
+        if allows(&self.blocks[own]) || self.outer_references.len() > first || reads_own(call) {
+            return None;
+        }
+        self.blocks[..own].iter().rposition(|block| !block.hidden && allows(block))
     }
 
     fn bind_outer_aggregate(
@@ -107,6 +118,12 @@ impl<'p> Planner<'p> {
         }
         Ok(call)
     }
+}
+
+/// Whether the arguments read columns or subqueries of the block that they stand in.
+fn reads_own(call: &AggregateCall) -> bool {
+    let is_own = |part: &Expr| part.as_column().is_some() || crate::walk::subquery_number(part).is_some();
+    call.arguments.iter().any(|argument| crate::walk::any(argument, &is_own))
 }
 
 /// What `ORDER BY 2` inside an aggregate means.

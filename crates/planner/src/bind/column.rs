@@ -71,7 +71,9 @@ impl Planner<'_> {
         };
         if let Some((source, column)) = found {
             let expr = self.context.bind.read_column(block.column_expr(source, column));
-            let is_visible = block.inside_aggregate
+            // What HAVING itself may not name, its subqueries may: ONLY_FULL_GROUP_BY judges it.
+            let is_visible = is_outer
+                || block.inside_aggregate
                 || block
                     .visible
                     .as_ref()
