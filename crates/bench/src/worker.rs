@@ -70,12 +70,13 @@ pub struct Worker {
 impl Worker {
     /// Makes the sessions of thread `number`: every `threads`-th of all.
     pub fn new(number: usize, shared: &Arc<Shared>, workload: &dyn Workload) -> Self {
-        let numbers = (number..shared.plan.connections).step_by(shared.plan.threads);
+        let connections = shared.plan.connections;
+        let numbers = (number..connections).step_by(shared.plan.threads);
         Self {
             number,
             shared: Arc::clone(shared),
             board: Arc::new(Board::new(workload.kinds().len(), numbers.len())),
-            sessions: numbers.map(|number| workload.session(number as u64)).collect(),
+            sessions: numbers.map(|number| workload.session(number as u64, connections as u64)).collect(),
         }
     }
 

@@ -115,7 +115,7 @@ impl Workload for Graph {
         }]
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let texts = [
             "SELECT id, type, version, time, data FROM nodetable WHERE id = ?",
             "INSERT INTO nodetable (type, version, time, data) VALUES (2048, 0, 0, ?)",

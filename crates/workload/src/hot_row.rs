@@ -55,7 +55,7 @@ impl Workload for HotRow {
         }))
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let shape = self.settings.shape.unwrap_or(Shape::Uniform);
         Session::HotRow(Box::new(Client {
             random: Random::new(self.settings.seed, number + 1),

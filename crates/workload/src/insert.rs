@@ -72,7 +72,7 @@ impl Workload for Insert {
         }))
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let table = number % self.settings.tables.max(1) + 1;
         Session::Insert(Box::new(Client {
             random: Random::new(self.settings.seed, number + 1),

@@ -77,8 +77,8 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// One connection's work.
-    fn session(&self, number: u64) -> Session;
+    /// The work of the connection `number` of so many.
+    fn session(&self, number: u64, connections: u64) -> Session;
 
     /// The name of the kind whose rate is the figure of this workload, per minute (TPC-C's new orders).
     fn headline(&self) -> Option<(&'static str, usize)> {

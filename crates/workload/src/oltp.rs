@@ -62,6 +62,15 @@ impl Oltp {
         let distribution = Distribution::new(settings.shape.unwrap_or(Shape::Special), rows);
         Ok(Self { mix, settings: settings.clone(), rows, distribution })
     }
+
+    /// The first row of a connection's part of the table, and how it draws from it: sysbench's ranges of different
+    /// threads do not overlap.
+    fn segment(&self, number: u64, connections: u64) -> (i64, Distribution) {
+        let connections = connections.max(1);
+        let border = |part: u64| (u128::from(self.rows) * u128::from(part) / u128::from(connections)) as u64;
+        let (low, high) = (border(number), border(number + 1));
+        (low as i64, Distribution::new(self.settings.shape.unwrap_or(Shape::Special), high - low + 1))
+    }
 }
 
 impl Workload for Oltp {
@@ -116,13 +125,18 @@ impl Workload for Oltp {
             .collect()
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, connections: u64) -> Session {
+        let (first, distribution) = match self.mix {
+            Mix::RandomRanges => self.segment(number, connections),
+            _ => (1, self.distribution.clone()),
+        };
         let tables = (1..=self.settings.tables).map(|table| Table::new(table, self.mix)).collect();
         Session::Oltp(Box::new(Client {
             mix: self.mix,
             skips_transactions: self.settings.skips_transactions,
             range: self.settings.range as i64,
-            distribution: self.distribution.clone(),
+            first,
+            distribution,
             random: Random::new(self.settings.seed, number + 1),
             borders: Borders::new(),
             tables,
@@ -211,6 +225,8 @@ pub struct Client {
     mix: Mix,
     skips_transactions: bool,
     range: i64,
+    /// The first of the rows that it draws from.
+    first: i64,
     distribution: Distribution,
     random: Random,
     borders: Borders,
@@ -230,7 +246,7 @@ impl Client {
     }
 
     fn row(&mut self) -> i64 {
-        self.distribution.draw(&mut self.random)
+        self.first - 1 + self.distribution.draw(&mut self.random)
     }
 
     pub async fn transaction(&mut self, link: &mut Link<'_>) -> Result<()> {
@@ -275,7 +291,7 @@ impl Client {
                     let mut low = 0;
                     std::array::from_fn(|place| {
                         if place % 2 == 0 {
-                            low = self.distribution.draw(&mut self.random);
+                            low = self.row();
                             Value::Int(low)
                         } else {
                             Value::Int(low + RANGE_DELTA)
@@ -358,5 +374,26 @@ async fn put(
     match statement {
         Some(statement) => link.put(does, statement, values).await,
         None => Err(client::Error::Usage("a mix lacks a statement that it uses".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_different_connections_come_from_their_own_parts() {
+        let settings = Settings { rows: 1000, shape: Some(Shape::Uniform), ..Settings::default() };
+        let rows = |mix: &str, number| {
+            let Session::Oltp(mut client) = Oltp::new(mix, &settings).unwrap().session(number, 4) else {
+                panic!("no session of oltp");
+            };
+            let rows: Vec<i64> = (0..500).map(|_| client.row()).collect();
+            (*rows.iter().min().unwrap(), *rows.iter().max().unwrap())
+        };
+        let (low, high) = rows("select_random_ranges", 3);
+        assert!(low >= 750 && high <= 1000, "{low} {high}");
+        let (low, high) = rows("select_random_points", 3);
+        assert!(low < 250 && high > 750, "{low} {high}");
     }
 }

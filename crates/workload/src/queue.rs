@@ -65,7 +65,7 @@ impl Workload for Queue {
         }]
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         Session::Queue(Box::new(Client {
             random: Random::new(self.settings.seed, number + 1),
             borders: Borders::new(),

@@ -43,7 +43,7 @@ impl Workload for Scan {
         self.data.finish()
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let scans = (1..=self.tables)
             .map(|table| {
                 Statement::new(format!(

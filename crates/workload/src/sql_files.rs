@@ -97,7 +97,7 @@ impl Workload for SqlFiles {
         Box::new(std::iter::empty())
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let rows = self.settings.rows_or(10_000);
         let shape = self.settings.shape.unwrap_or(Shape::Uniform);
         Session::SqlFiles(Box::new(Client {

@@ -104,7 +104,7 @@ impl Workload for Stress {
         }]
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let shape = self.settings.shape.unwrap_or(Shape::Uniform);
         let texts = [
             "SELECT o.id, o.name, o.note, z.name FROM stress_object o JOIN stress_zone z ON z.id = o.zone WHERE o.id = ?",

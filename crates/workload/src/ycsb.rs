@@ -100,7 +100,7 @@ impl Workload for Ycsb {
         }))
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         let places = vec!["?"; FIELDS as usize + 1].join(", ");
         Session::Ycsb(Box::new(Client {
             mix: self.mix,

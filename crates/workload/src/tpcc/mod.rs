@@ -79,7 +79,7 @@ impl Workload for Tpcc {
         check::checks()
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64, _connections: u64) -> Session {
         Session::Tpcc(Box::new(Terminal::new(self.sizes, self.settings.seed, number)))
     }
 
