@@ -23,7 +23,9 @@ mod statistics;
 mod validate;
 mod viewer;
 
-pub use build::{BuildWork, CopiedKeys, IndexBuild, TableCopy, TableFill};
+pub use build::{
+    BuildWork, CopiedKeys, Demands, FollowedParent, IndexBuild, LostKeys, RowRule, TableCopy, TableFill,
+};
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::{SchemaChange, put_applied};
 pub use check::{check_table, checksum_table};
@@ -37,7 +39,7 @@ pub use name::{
 };
 pub use program::LiveProgram;
 pub use progress::{Progress, Share, Stage};
-pub use rebuild::{RowConverter, TableRows, for_each_row};
+pub use rebuild::{RowConverter, TableRows};
 pub use validate::check_rows;
 pub use viewer::{
     OptimizerTrace, OptimizerTraces, ProgramSight, ProgramVisibility, SharedTraces, Viewer, Visibility,

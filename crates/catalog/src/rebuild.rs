@@ -55,26 +55,3 @@ impl<'t> TableRows<'t> {
         Ok(rows)
     }
 }
-
-/// Shows every row of a table to `visit`, whose error ends it; gives their number.
-pub async fn for_each_row(
-    change: &mut SchemaChange,
-    table: &TableHandle,
-    visit: &mut dyn FnMut(&[Value]) -> Result<(), SqlError>,
-) -> Result<u64, SqlError> {
-    let mut rows = TableRows::new(change, table);
-    let mut batch = EntryBatch::default();
-    let mut count = 0;
-    loop {
-        let next = rows.next(change, &mut batch).await?;
-        if next.is_empty() {
-            return Ok(count);
-        }
-        for (_, row) in &next {
-            visit(row)?;
-        }
-        count += next.len() as u64;
-        // Data in memory never makes a read wait: the thread's other sessions get their turn here.
-        env::yield_now().await;
-    }
-}

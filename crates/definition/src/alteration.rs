@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use catalog::{CopiedKeys, RowConverter};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
-use parser::ast::{AlgorithmOption, AlterSpecification, SchemaChangeOption};
+use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeOption};
 use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, ROW_PLACES_MAX, RowPlaces, TableDef};
 use table::TableHandle;
 
@@ -22,11 +22,12 @@ pub struct Alteration {
     pub rebuild: bool,
 }
 
-/// Error 1846: rows are checked by a way that MySQL calls a copy.
+/// Error 1846: rows are checked by a way that MySQL calls a copy, which has to be told to let writers go on.
 pub fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {
     let (algorithm, other) = match options.algorithm {
         Some(AlgorithmOption::InPlace) => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
         Some(AlgorithmOption::Instant) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        _ if options.lock == Some(LockOption::None) => ("LOCK=NONE", "LOCK=SHARED"),
         _ => return Ok(()),
     };
     let reason = "Adding foreign keys needs foreign_key_checks=OFF";

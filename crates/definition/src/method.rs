@@ -138,8 +138,7 @@ pub fn choose_means(
         return Err(refuse("LOCK=NONE", reason, "LOCK=SHARED"));
     }
     // A copy lets writers go on unless it is told not to. Numbers are given in the order of the rows, on all servers alike.
-    let only_checks = matches!(cause, Some(CopyCause::Checked)) && !alteration.rebuild;
-    let least = match adds_counter || only_checks {
+    let least = match adds_counter {
         true => Concurrency::Readers,
         false => Concurrency::ReadersAndWriters,
     };

@@ -20,15 +20,17 @@ const TIME_MAX: Duration = Duration::from_secs(15);
 const LOAD_MS_MIN: u64 = 20;
 const LOAD_MS_MAX: u64 = 1200;
 /// Of changes.
-const KINDS: u64 = 7;
-/// After so many changes the table is made anew: each of them leaves a column or an index.
-const CHANGES_PER_TABLE: u64 = 28;
+const KINDS: u64 = 9;
+/// After so many changes the table is made anew: many of them leave a column, an index or a constraint.
+const CHANGES_PER_TABLE: u64 = 36;
 
 /// What the dictionary says of the table.
 #[derive(Clone, Debug, PartialEq)]
 struct Definition {
     columns: Vec<String>,
     indexes: Vec<String>,
+    /// Foreign keys and CHECK constraints.
+    constraints: Vec<String>,
 }
 
 impl Definition {
@@ -45,15 +47,29 @@ impl Definition {
             indexes: names(&format!(
                 "select distinct index_name from information_schema.statistics {of_table} order by index_name"
             )),
+            constraints: names(&format!(
+                "select constraint_name from information_schema.table_constraints {of_table} \
+                 and constraint_type in ('CHECK', 'FOREIGN KEY')"
+            )),
         };
-        definition.indexes.sort();
+        definition.sort();
         definition
+    }
+
+    fn sort(&mut self) {
+        self.indexes.sort();
+        self.constraints.sort();
     }
 
     fn add(&mut self, column: Option<String>, index: Option<String>) {
         self.columns.extend(column);
         self.indexes.extend(index);
-        self.indexes.sort();
+        self.sort();
+    }
+
+    fn add_constraint(&mut self, name: &str) {
+        self.constraints.push(name.to_owned());
+        self.sort();
     }
 }
 
@@ -83,7 +99,19 @@ fn change(number: u64, before: &Definition) -> (String, Definition) {
             "alter table t drop primary key, add primary key (id {}), lock=none",
             ["desc", "asc"][turn]
         ),
-        _ => format!("alter table t convert to character set {}", ["latin1", "utf8mb4"][turn]),
+        6 => format!("alter table t convert to character set {}", ["latin1", "utf8mb4"][turn]),
+        7 => {
+            after.add(Some(column.clone()), Some(index.clone()));
+            after.add_constraint(&index);
+            format!(
+                "alter table t add column {column} int default 7, \
+                 add constraint {index} foreign key ({column}) references p (id)"
+            )
+        }
+        _ => {
+            after.add_constraint(&index);
+            format!("alter table t add constraint {index} check (id >= 0 and a is not null)")
+        }
     };
     if number % KINDS == 3 {
         let last = after.columns.pop().expect("the new one");
@@ -191,6 +219,8 @@ fn prepare(client: &mut RawClient) {
         "create database if not exists d",
         "use d",
         "drop table if exists t",
+        "create table if not exists p (id int primary key)",
+        "insert ignore into p values (7)",
         "create table t (id int primary key, a int, b varchar(200))",
         "insert into t values (0, 0, repeat('x', 80))",
     ]);

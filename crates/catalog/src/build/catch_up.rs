@@ -53,6 +53,8 @@ pub(super) struct CatchUp {
     stream: Option<AttachedStream>,
     backlog: Backlog,
     pub work: BuildWork,
+    /// Changes of other tables that have rounds of their own, behind those of this one: their records are put by together.
+    pub followed: Vec<CatchUp>,
 }
 
 /// What a round has done.
@@ -83,15 +85,23 @@ impl CatchUp {
         let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         reader.take_snapshot();
         let backlog = Backlog::new(&work.space);
-        Ok((CatchUp { table: table.clone(), stream, backlog, work }, reader))
+        Ok((CatchUp { table: table.clone(), stream, backlog, work, followed: Vec::new() }, reader))
     }
 
-    /// Keeps what the stream has for later, so that its memory stays small.
-    async fn put_by(&mut self) -> Result<(), SqlError> {
-        if let Some(stream) = &self.stream {
-            self.backlog.put(&stream.stream().take()).await?;
+    /// Keeps what the streams have for later, so that their memory stays small.
+    pub async fn put_by(&mut self) -> Result<(), SqlError> {
+        self.put_own().await?;
+        for other in &mut self.followed {
+            other.put_own().await?;
         }
         Ok(())
+    }
+
+    async fn put_own(&mut self) -> Result<(), SqlError> {
+        match &self.stream {
+            Some(stream) => self.backlog.put(&stream.stream().take()).await,
+            None => Ok(()),
+        }
     }
 
     /// One round; gives the number of records that it had.
@@ -150,7 +160,7 @@ impl CatchUp {
             }
             reader.begin_statement();
             self.apply(target, (&mut *change, &mut reader), (&records, &open), &mut report).await?;
-            self.backlog.put(&stream.take()).await?;
+            self.put_by().await?;
             env::yield_now().await;
         }
     }

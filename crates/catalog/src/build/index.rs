@@ -1,4 +1,5 @@
-//! New indexes of a table: their entries from one snapshot of its rows, then what has changed since (`catch_up`).
+//! New indexes of a table, and what its rows have to obey: entries and checks from one snapshot of its rows, then what has changed
+//! since (`catch_up`).
 use std::sync::Arc;
 
 use datum::{SqlError, Value};
@@ -7,44 +8,49 @@ use rowstore::Pause;
 use table::{ChangeStream, ChangedRow, Projection, TableHandle, damaged, table_error};
 
 use super::catch_up::{CatchUp, Target};
+use super::demand::{Demands, FollowedParent, LostKeys};
 use super::sorted::{EntryMaker, SortedTree};
 use super::{BATCH_ROWS, BuildWork, SORT_BYTES};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
 
-/// Some indexes of one table while they are built. Their trees exist, are empty and belong to the change.
-pub struct IndexBuild {
-    indexes: NewIndexes,
+/// Some indexes of one table while they are built, or none where rows are only checked. Their trees exist, are empty and belong
+/// to the change.
+pub struct IndexBuild<'c> {
+    indexes: NewIndexes<'c>,
     /// Whoever reads the rows of the snapshot.
     reader: Option<Transaction>,
     catch_up: CatchUp,
+    /// Of the parents that `catch_up` follows, in the same order.
+    lost_keys: Vec<LostKeys>,
 }
 
 /// What is built.
-struct NewIndexes {
+struct NewIndexes<'c> {
     /// The table with the new indexes.
-    after: TableHandle,
+    after: Arc<TableHandle>,
     /// By position in the new definition.
     indexes: Vec<usize>,
-    /// The columns that their entries are made of and that were there before.
+    demands: Demands<'c>,
+    /// The columns that entries are made of or demands ask for, and that were there before.
     columns: Vec<usize>,
     projection: Projection,
 }
 
-impl IndexBuild {
-    /// Begins while nobody writes to the table. `sources` says which columns of the table as it was those of `after` are. With
+impl<'c> IndexBuild<'c> {
+    /// Begins while nobody writes to the table. With `online`, the parents that are demanded are `followed` already. `sources` says which columns of the table as it was those of `after` are. With
     /// `online`, writers may come once this is done.
     pub async fn begin(
         change: &SchemaChange,
         before: &Arc<TableHandle>,
-        (after, sources): (TableHandle, &[Option<usize>]),
-        indexes: Vec<usize>,
-        online: bool,
+        (after, sources): (&Arc<TableHandle>, &[Option<usize>]),
+        (indexes, demands): (Vec<usize>, Demands<'c>),
+        (online, followed): (bool, Vec<FollowedParent>),
         work: BuildWork,
-    ) -> Result<IndexBuild, SqlError> {
+    ) -> Result<IndexBuild<'c>, SqlError> {
         let layouts = indexes.iter().map(|index| &after.layout().indexes[*index]);
-        let mut columns: Vec<usize> =
-            layouts.flat_map(|layout| layout.parts.iter().map(|part| part.column)).collect();
+        let mut columns = demands.columns(after.definition().columns.len());
+        columns.extend(layouts.flat_map(|layout| layout.parts.iter().map(|part| part.column)));
         columns.sort_unstable();
         columns.dedup();
         let wanted: Vec<(usize, usize)> = columns.iter().map(|column| (*column, *column)).collect();
@@ -52,21 +58,23 @@ impl IndexBuild {
         let known = |column: &usize| sources[*column].map(|before| (*column, before));
         let (columns, before_columns) = columns.iter().filter_map(known).unzip();
         let stream = online.then(|| ChangeStream::new(before_columns, false));
-        let (catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
-        let indexes = NewIndexes { after, indexes, columns, projection };
-        Ok(IndexBuild { indexes, reader: Some(reader), catch_up })
+        let (mut catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
+        let (lost_keys, changes) = followed.into_iter().map(|parent| (parent.keys, parent.changes)).unzip();
+        catch_up.followed = changes;
+        let indexes = NewIndexes { after: after.clone(), indexes, demands, columns, projection };
+        Ok(IndexBuild { indexes, reader: Some(reader), catch_up, lost_keys })
     }
 
-    /// Writes the entries of the snapshot's rows.
-    pub async fn fill(&mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
-        let Some(mut reader) = self.reader.take() else { return Ok(()) };
+    /// Checks the snapshot's rows and writes their entries; gives their number.
+    pub async fn fill(&mut self, change: &mut SchemaChange) -> Result<u64, SqlError> {
+        let Some(mut reader) = self.reader.take() else { return Ok(0) };
         let (progress, space) = (self.catch_up.work.progress.clone(), self.catch_up.work.space.clone());
         progress.enter(Stage::Read);
         let memory = SORT_BYTES / self.indexes.indexes.len().max(1);
         let layout = self.indexes.after.layout();
         let sorted = |index: &usize| SortedTree::new(layout.indexes[*index].tree, &space, memory);
         let mut sorted: Vec<SortedTree> = self.indexes.indexes.iter().map(sorted).collect();
-        self.read(&mut reader, &mut sorted).await?;
+        let count = self.read(&mut reader, &mut sorted).await?;
         progress.enter(Stage::Insert);
         for (one, index) in sorted.into_iter().zip(self.indexes.indexes.clone()) {
             let after = &self.indexes.after;
@@ -76,10 +84,10 @@ impl IndexBuild {
                 return Err(after.duplicate_error(index, &row));
             }
         }
-        Ok(())
+        Ok(count)
     }
 
-    async fn read(&mut self, reader: &mut Transaction, sorted: &mut [SortedTree]) -> Result<(), SqlError> {
+    async fn read(&mut self, reader: &mut Transaction, sorted: &mut [SortedTree]) -> Result<u64, SqlError> {
         let indexes = &self.indexes;
         let definition = indexes.after.definition();
         let tree = TreeId(definition.tree);
@@ -87,37 +95,48 @@ impl IndexBuild {
         let mut batch = EntryBatch::default();
         let mut row = indexes.empty_row();
         let mut maker = EntryMaker::default();
-        let mut more = true;
+        let (mut count, mut more) = (0, true);
         while more {
             batch.clear();
             let read = cursor.next_batch(reader, BATCH_ROWS, &mut batch).await;
             more = read.map_err(|error| table_error(definition, error))?;
             for (key, value) in batch.iter() {
                 indexes.decode(key, value, &mut row)?;
+                indexes.demands.check(reader, &indexes.after, &row).await?;
                 for (one, index) in sorted.iter_mut().zip(&indexes.indexes) {
                     for entry in maker.entries_of(&indexes.after, *index, &row, key)? {
                         one.push(&entry, &mut self.catch_up).await?;
                     }
                 }
             }
+            count += batch.len() as u64;
             self.catch_up.work.progress.add(batch.len() as u64);
             self.catch_up.pause(batch.len()).await?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Takes up what has changed; gives how much that was.
     pub async fn catch_up(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError> {
-        self.catch_up.round(&mut self.indexes, change).await
+        let mut records = self.catch_up.round(&mut self.indexes, change).await?;
+        for (parent, keys) in self.catch_up.followed.iter_mut().zip(&mut self.lost_keys) {
+            records += parent.round(keys, change).await?;
+        }
+        Ok(records)
     }
 
-    /// Takes up the rest while nobody writes.
+    /// Takes up the rest while nobody writes, to the parents neither.
     pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
-        self.catch_up.finish(&mut self.indexes, change).await
+        let followed = std::mem::take(&mut self.catch_up.followed);
+        self.catch_up.finish(&mut self.indexes, change).await?;
+        for (parent, mut keys) in followed.into_iter().zip(self.lost_keys) {
+            parent.finish(&mut keys, change).await?;
+        }
+        Ok(())
     }
 }
 
-impl NewIndexes {
+impl NewIndexes<'_> {
     /// A row of the values that rows have which are older than the columns.
     fn empty_row(&self) -> Vec<Value> {
         let columns = self.after.definition().columns.iter();
@@ -135,7 +154,7 @@ impl NewIndexes {
     }
 }
 
-impl Target for NewIndexes {
+impl Target for NewIndexes<'_> {
     async fn remove(&mut self, change: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError> {
         let mut row = self.empty_row();
         if !record.read_old(&self.columns, &mut row)? {
@@ -162,6 +181,7 @@ impl Target for NewIndexes {
         let Some(found) = found.map_err(|error| table_error(definition, error))? else { return Ok(None) };
         let mut row = self.empty_row();
         self.decode(row_key, &found, &mut row)?;
+        self.demands.check(reader, &self.after, &row).await?;
         let mut maker = EntryMaker::default();
         let mut rival = None;
         for index in &self.indexes {

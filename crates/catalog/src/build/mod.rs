@@ -6,12 +6,14 @@
 mod backlog;
 mod catch_up;
 mod copy;
+mod demand;
 mod fill;
 mod index;
 mod numbered;
 mod sorted;
 
 pub use copy::{CopiedKeys, TableCopy};
+pub use demand::{Demands, FollowedParent, LostKeys, RowRule};
 pub use fill::TableFill;
 pub use index::IndexBuild;
 

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::{RowConverter, SchemaChange, check_rows};
+use catalog::{Demands, RowConverter, SchemaChange, check_rows};
 use datum::{ColumnType, SqlError, error_code};
 use parser::ast::{AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption};
+use schema::TableDef;
 use table::{ParentLink, ReadyTable, TableHandle};
 
 use crate::session::Session;
@@ -75,7 +76,9 @@ impl Session {
         if is_renamed {
             check_rename_lock(options)?;
         }
-        let concurrency = match added.is_empty() {
+        let checked = AddedKeys::of(added, &alteration);
+        locks.add_parents(checked.parents(&alteration.after));
+        let concurrency = match checked.behind.is_empty() {
             true => means.concurrency,
             // Rows of the parents must not go while the rows are checked against them.
             false => Concurrency::Nobody,
@@ -84,11 +87,13 @@ impl Session {
         let mut change = self.instance.catalog().begin_change();
         let (table, copied) = match alteration.rebuild {
             true => self.rebuild(&mut change, alteration, (&mut locks, concurrency)).await?,
-            false => self.change_in_place(&mut change, alteration, (&mut locks, concurrency)).await?,
+            false => {
+                let locking = (&mut locks, concurrency);
+                self.change_in_place(&mut change, alteration, &checked.beside, locking).await?
+            }
         };
         self.put_followers(&mut change, followers).await?;
-        let checked = self.check_added(&mut change, &table, &added).await?;
-        let copied = copied.max(checked);
+        let copied = copied.max(self.check_added(&mut change, &table, &checked.behind).await?);
         self.commit_change(change, shield).await?;
         if is_only_named(specifications) {
             return Ok(Done::ok());
@@ -199,11 +204,28 @@ impl Session {
         }
     }
 
-    /// New index trees and a new descriptor over the old rows; gives the number of rows that were checked.
+    /// What rows have to obey that were there before: new CHECK constraints, and these new foreign keys.
+    fn demands(
+        &self,
+        before: &TableDef,
+        after: &Arc<TableDef>,
+        added: &[String],
+    ) -> Result<Demands<'static>, SqlError> {
+        let keys = after.foreign_keys.iter().filter(|key| added.contains(&key.name));
+        let parents = keys.map(|key| {
+            let parent = self.instance.catalog().table(&key.parent_database, &key.parent_table);
+            ParentLink::new(key, parent.as_ref())
+        });
+        Ok(Demands { rule: self.new_rule(before, after)?, parents: parents.collect() })
+    }
+
+    /// New index trees and a new descriptor over the old rows, which are checked against the foreign keys of these names; gives
+    /// the number of rows that were checked.
     pub(in crate::statement) async fn change_in_place(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
+        added: &[String],
         (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
         let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
@@ -215,11 +237,15 @@ impl Session {
                 built.push(position);
             }
         }
-        let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
-        let obeyed = self.check_new_constraints(change, old, &handle).await?;
-        if !built.is_empty() {
-            let after = (handle, &sources[..]);
-            self.build_indexes(change, &before, after, built, (&mut *locks, concurrency)).await?;
+        let handle = Arc::new(TableHandle::new(Arc::new(after.clone()), Arc::default()));
+        let demands = self.demands(old, handle.definition(), added)?;
+        let checks = !demands.is_empty();
+        let mut checked = 0;
+        if checks || !built.is_empty() {
+            let after = (&handle, &sources[..]);
+            let work = (built, demands);
+            let read = self.build_indexes(change, &before, after, work, (&mut *locks, concurrency)).await?;
+            checked = if checks { read } else { 0 };
         }
         self.exclude_all(locks).await?;
         let kept: BTreeSet<u64> = after.indexes.iter().map(|index| index.tree).collect();
@@ -237,7 +263,7 @@ impl Session {
             }
             None => self.put_renamed(change, old, after).await?,
         };
-        Ok((table, obeyed))
+        Ok((table, checked))
     }
 
     /// A copy of all rows into new trees under a new table id.
@@ -281,6 +307,34 @@ impl Session {
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
             || computes_values(table.definition(), old, &sources);
         Ok((table, if converts { copied } else { 0 }))
+    }
+}
+
+/// The names of new foreign keys that rows have to be checked against.
+struct AddedKeys {
+    /// While the table and its parents are written to.
+    beside: Vec<String>,
+    /// When the rows have their new form, or the parent is the table itself: then nobody else is there.
+    behind: Vec<String>,
+}
+
+impl AddedKeys {
+    fn of(added: Vec<String>, alteration: &Alteration) -> AddedKeys {
+        let after = &alteration.after;
+        let is_own = |name: &String| {
+            let mut keys = after.foreign_keys.iter().filter(|key| key.name == *name);
+            keys.any(|key| key.references(&after.database, &after.name))
+        };
+        match alteration.rebuild || added.iter().any(is_own) {
+            true => AddedKeys { beside: Vec::new(), behind: added },
+            false => AddedKeys { beside: added, behind: Vec::new() },
+        }
+    }
+
+    /// The parents to whom others write meanwhile.
+    fn parents<'a>(&'a self, after: &'a TableDef) -> impl Iterator<Item = TableName> + 'a {
+        let keys = after.foreign_keys.iter().filter(|key| self.beside.contains(&key.name));
+        keys.map(TableName::parent_of)
     }
 }
 

@@ -1,11 +1,12 @@
 //! CHECK constraints in data definition: names that are unique in a database, and rows that are there already.
-use catalog::{SchemaChange, for_each_row};
+use std::sync::Arc;
+
+use catalog::RowRule;
 use datum::SqlError;
 use definition::{ER_CHECK_CONSTRAINT_DUP_NAME, newly_enforced};
 use executor::check_row;
 use plan::RowRules;
 use schema::TableDef;
-use table::TableHandle;
 
 use crate::session::Session;
 
@@ -33,24 +34,21 @@ impl Session {
         Ok(())
     }
 
-    /// Checks the rows against constraints that are new, or enforced from now on; the number of rows, if there are such
-    /// constraints.
-    pub(in crate::statement) async fn check_new_constraints(
+    /// What tells rows that break constraints which are new, or enforced from now on, if there are such constraints.
+    pub(in crate::statement) fn new_rule(
         &self,
-        change: &mut SchemaChange,
         before: &TableDef,
-        table: &TableHandle,
-    ) -> Result<u64, SqlError> {
-        let after = table.definition();
+        after: &Arc<TableDef>,
+    ) -> Result<Option<Box<RowRule<'static>>>, SqlError> {
         let names: Vec<&str> = newly_enforced(before, after).map(|check| check.name.as_str()).collect();
         if names.is_empty() {
-            return Ok(0);
+            return Ok(None);
         }
-        let Some(rules) = self.row_rules(after)? else { return Ok(0) };
+        let Some(rules) = self.row_rules(after)? else { return Ok(None) };
         let checks = rules.checks.iter().filter(|check| names.contains(&check.name.as_str()));
         let rules =
             RowRules { generated: Vec::new(), checks: checks.cloned().collect(), ..RowRules::default() };
         let context = self.change_context();
-        for_each_row(change, table, &mut |row| check_row(&rules, row, &context)).await
+        Ok(Some(Box::new(move |row| check_row(&rules, row, &context))))
     }
 }

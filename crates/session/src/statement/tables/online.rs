@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use catalog::{
-    BuildWork, CopiedKeys, IndexBuild, LockGuard, LockMode, LockName, Progress, RowConverter, SchemaChange,
-    TableCopy, check_table_name,
+    BuildWork, CopiedKeys, Demands, FollowedParent, IndexBuild, LockGuard, LockMode, LockName, LostKeys,
+    Progress, RowConverter, SchemaChange, TableCopy, check_table_name,
 };
 use datum::{SqlError, error_code};
 use definition::{ColumnSource, Concurrency, TableName};
@@ -27,18 +27,37 @@ pub(in crate::statement) struct AlterLocks {
     guards: Vec<LockGuard>,
     /// The table, first, and those that change with it.
     tables: Vec<LockName>,
+    /// Tables that rows are checked against.
+    parents: Vec<LockName>,
     is_alone: bool,
 }
 
 impl AlterLocks {
     /// For tables that only their session knows.
     pub fn none() -> AlterLocks {
-        AlterLocks { guards: Vec::new(), tables: Vec::new(), is_alone: true }
+        AlterLocks { guards: Vec::new(), tables: Vec::new(), parents: Vec::new(), is_alone: true }
     }
 
-    fn wanted(&self, mode: LockMode) -> Vec<(LockName, LockMode)> {
-        let count = if mode == LockMode::Exclusive { self.tables.len() } else { 1 };
-        let mut wanted: Vec<_> = self.tables[..count].iter().map(|name| (name.clone(), mode)).collect();
+    /// Rows of the table are checked against these parents, which are locked as `Upgradable`.
+    pub fn add_parents(&mut self, parents: impl Iterator<Item = TableName>) {
+        self.parents.extend(parents.map(|parent| parent.lock()));
+    }
+
+    fn table(&self) -> &[LockName] {
+        &self.tables[..1]
+    }
+
+    /// The tables whose rows have to stay as they are while nobody tells of changes.
+    fn written(&self) -> Vec<LockName> {
+        let mut names = [self.table(), &self.parents].concat();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn excluded(&self) -> Vec<(LockName, LockMode)> {
+        let names = self.tables.iter().cloned();
+        let mut wanted: Vec<_> = names.map(|name| (name, LockMode::Exclusive)).collect();
         wanted.sort();
         wanted
     }
@@ -72,7 +91,7 @@ impl Session {
         let upgradable = guards.iter().filter(|guard| guard.mode() == LockMode::Upgradable);
         let others = upgradable.map(|guard| guard.name().clone()).filter(|other| *other != own);
         let tables = std::iter::once(own.clone()).chain(others).collect();
-        Ok(AlterLocks { guards, tables, is_alone: false })
+        Ok(AlterLocks { guards, tables, parents: Vec::new(), is_alone: false })
     }
 
     /// Lets nobody else use the tables any more.
@@ -80,22 +99,26 @@ impl Session {
         if locks.is_alone {
             return Ok(());
         }
-        let guards = self.lock_for_change(locks.wanted(LockMode::Exclusive)).await?;
+        let guards = self.lock_for_change(locks.excluded()).await?;
         locks.guards.extend(guards);
         locks.is_alone = true;
         Ok(())
     }
 
-    /// Waits until nobody is in the middle of a change of the table, and lets nobody begin one while the result lives.
-    async fn exclude_writers(&self, locks: &AlterLocks) -> Result<Vec<LockGuard>, SqlError> {
-        if locks.is_alone {
-            return Ok(Vec::new());
-        }
-        let wanted = locks.wanted(LockMode::NoWrite);
+    /// Waits until nobody is in the middle of a change of the tables, and lets nobody begin one while the result lives.
+    async fn exclude_writers(
+        &self,
+        names: &[LockName],
+        followed: &mut [FollowedParent],
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        let wanted: Vec<_> = names.iter().map(|name| (name.clone(), LockMode::NoWrite)).collect();
         let mut steps = LockSteps::new(self);
         loop {
             if let Some(guards) = self.lock_step(&wanted, &mut steps).await? {
                 return Ok(guards);
+            }
+            for parent in &mut *followed {
+                parent.put_by().await?;
             }
             self.rest(&wanted, &mut steps).await?;
         }
@@ -109,8 +132,9 @@ impl Session {
     ) -> Result<(), SqlError> {
         match concurrency {
             Concurrency::Nobody => self.exclude_all(locks).await,
+            Concurrency::Readers if locks.is_alone => Ok(()),
             Concurrency::Readers => {
-                let guards = self.exclude_writers(locks).await?;
+                let guards = self.exclude_writers(&locks.written(), &mut []).await?;
                 locks.guards.extend(guards);
                 Ok(())
             }
@@ -118,26 +142,35 @@ impl Session {
         }
     }
 
-    /// Fills the new indexes of a table, whose trees exist and are empty. Nobody else uses the table when this is done.
+    /// Fills the new indexes of a table, whose trees exist and are empty, and checks what is demanded of the rows; gives their
+    /// number. Nobody else uses the table when this is done.
     pub(in crate::statement) async fn build_indexes(
         &self,
         change: &mut SchemaChange,
         before: &Arc<TableHandle>,
-        (after, sources): (TableHandle, &[ColumnSource]),
-        indexes: Vec<usize>,
+        (after, sources): (&Arc<TableHandle>, &[ColumnSource]),
+        (indexes, demands): (Vec<usize>, Demands<'_>),
         (locks, concurrency): (&mut AlterLocks, Concurrency),
-    ) -> Result<(), SqlError> {
+    ) -> Result<u64, SqlError> {
         let work = self.build_work(before, indexes.len()).await?;
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
         let sources: Vec<Option<usize>> = sources.iter().map(|source| source.old()).collect();
-        let stopped = match is_online {
-            true => self.exclude_writers(locks).await?,
-            false => Vec::new(),
-        };
-        let mut build =
-            IndexBuild::begin(change, before, (after, &sources), indexes, is_online, work).await?;
+        let mut followed = Vec::new();
+        let mut stopped = Vec::new();
+        if is_online {
+            for parent in LostKeys::of(after, &demands, &indexes) {
+                let name = TableName::of(parent.parent()).lock();
+                // One after the other, so that nobody waits for two of them.
+                let _stopped = self.exclude_writers(&[name], &mut followed).await?;
+                followed.push(parent.follow(change, &work).await?);
+            }
+            stopped = self.exclude_writers(locks.table(), &mut followed).await?;
+        }
+        let built = (indexes, demands);
+        let begun = IndexBuild::begin(change, before, (after, &sources), built, (is_online, followed), work);
+        let mut build = begun.await?;
         drop(stopped);
-        build.fill(change).await?;
+        let count = build.fill(change).await?;
         let mut end = LockEnd::new(self, locks);
         while !end.is_alone() {
             for _ in 0..ROUNDS_MAX {
@@ -147,7 +180,8 @@ impl Session {
             }
             end.try_once(self).await?;
         }
-        build.finish(change).await
+        build.finish(change).await?;
+        Ok(count)
     }
 
     /// Copies a table into new trees; gives the number of rows. Nobody else uses it when this is done.
@@ -161,7 +195,7 @@ impl Session {
         let work = self.build_work(before, after.definition().indexes.len()).await?;
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
         let stopped = match is_online {
-            true => self.exclude_writers(locks).await?,
+            true => self.exclude_writers(locks.table(), &mut []).await?,
             false => Vec::new(),
         };
         let begun = TableCopy::begin(change, (before, after), (keys, converter), is_online, work);
@@ -199,7 +233,7 @@ struct LockEnd<'l> {
 
 impl<'l> LockEnd<'l> {
     fn new(session: &Session, locks: &'l mut AlterLocks) -> LockEnd<'l> {
-        LockEnd { wanted: locks.wanted(LockMode::Exclusive), steps: LockSteps::new(session), locks }
+        LockEnd { wanted: locks.excluded(), steps: LockSteps::new(session), locks }
     }
 
     fn is_alone(&self) -> bool {

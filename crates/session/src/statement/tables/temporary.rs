@@ -280,7 +280,10 @@ impl Session {
         let mut locks = AlterLocks::none();
         let (table, copied) = match alteration.rebuild {
             true => self.rebuild(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
-            false => self.change_in_place(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
+            false => {
+                let locking = (&mut locks, Concurrency::Nobody);
+                self.change_in_place(&mut change, alteration, &[], locking).await?
+            }
         };
         self.commit_unlogged(change, shield).await?;
         self.temporary.tables.remove(&name);

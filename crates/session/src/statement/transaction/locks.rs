@@ -20,19 +20,34 @@ pub(in crate::statement) struct LockSteps {
     step: Duration,
     step_max: Duration,
     left: Duration,
+    /// What statements had who waited for another of the locks: it comes first from then on.
+    contested: Option<LockName>,
 }
 
 impl LockSteps {
     pub fn new(session: &Session) -> LockSteps {
         let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
         let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
-        LockSteps { step, step_max: step * STEPS_MAX, left }
+        LockSteps { step, step_max: step * STEPS_MAX, left, contested: None }
     }
 
     fn take(&mut self, wanted: Duration) -> Duration {
         let taken = wanted.min(self.left);
         self.left -= taken;
         taken
+    }
+
+    /// In the order in which they are asked for.
+    fn ordered<'n>(
+        &self,
+        names: &'n [(LockName, LockMode)],
+    ) -> impl Iterator<Item = &'n (LockName, LockMode)> {
+        let contested = self.contested.clone();
+        let first = names.iter().position(|(name, _)| Some(name) == contested.as_ref());
+        first
+            .map(|first| &names[first])
+            .into_iter()
+            .chain(names.iter().enumerate().filter(move |(at, _)| Some(*at) != first).map(|(_, name)| name))
     }
 
     /// How long the next request may take.
@@ -115,27 +130,37 @@ impl Session {
         Ok(guards)
     }
 
-    /// One request for all of them, which is given up when it takes too long: what stood behind it goes on.
+    /// One request for all of them, which is given up when it takes too long: what stood behind it goes on. So does who waits for
+    /// one of them and has another; a deadlock with what the session has already is error 1213.
     pub(in crate::statement) async fn lock_step(
         &self,
         names: &[(LockName, LockMode)],
         steps: &mut LockSteps,
     ) -> Result<Option<Vec<LockGuard>>, SqlError> {
         let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        let ordered: Vec<_> = steps.ordered(names).collect();
         let all = async {
             let mut guards = Vec::with_capacity(names.len());
-            for (name, mode) in names {
-                guards.push(match locks.try_acquire(owner, name, *mode) {
-                    Some(guard) => guard,
-                    None => locks.acquire_politely(owner, name.clone(), *mode).await?,
-                });
+            for (name, mode) in ordered {
+                let asked = match locks.try_acquire(owner, name, *mode) {
+                    Some(guard) => Ok(guard),
+                    None => locks.acquire_politely(owner, name.clone(), *mode).await,
+                };
+                match asked {
+                    Ok(guard) => guards.push(guard),
+                    Err(catalog::LockDeadlock) => return Err((!guards.is_empty()).then(|| name.clone())),
+                }
             }
             Ok(guards)
         };
         let limit = steps.next();
         match within(self.instance.timer(), limit, all).await {
             Some(Ok(guards)) => Ok(Some(guards)),
-            Some(Err(catalog::LockDeadlock)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            Some(Err(None)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            Some(Err(contested)) => {
+                steps.contested = contested;
+                Ok(None)
+            }
             None => Ok(None),
         }
     }
