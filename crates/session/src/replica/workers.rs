@@ -77,11 +77,11 @@ pub(super) struct Done {
     result: Result<UnsettledCommit, SqlError>,
 }
 
-type Running = Pin<Box<dyn Future<Output = (Box<Applier>, Done)>>>;
+type Running = Pin<Box<dyn Future<Output = (Applier, Done)>>>;
 
 /// See the head of this file.
 pub(super) struct Workers {
-    idle: Vec<Box<Applier>>,
+    idle: Vec<Applier>,
     /// In the order of the commits, each with its number in the source's file.
     running: Vec<(u64, Running)>,
     order: Rc<Order>,
@@ -98,7 +98,7 @@ impl Workers {
                 worker.session.variables.set_by_name(name, Setting::Unsigned(LOCK_WAIT_SECONDS));
             }
             worker.session.refresh_settings();
-            Box::new(worker)
+            worker
         };
         let order = Order { next: Cell::new(0), failed: Cell::new(u64::MAX), news: WaitQueue::new() };
         Workers {
@@ -177,7 +177,7 @@ impl Workers {
     }
 }
 
-async fn work(mut worker: Box<Applier>, whole: Whole, place: u64, order: Rc<Order>) -> (Box<Applier>, Done) {
+async fn work(mut worker: Applier, whole: Whole, place: u64, order: Rc<Order>) -> (Applier, Done) {
     let result = worker.apply_whole(&whole, place, &order).await;
     if result.is_err() {
         order.fail(place);
