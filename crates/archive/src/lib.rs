@@ -12,6 +12,7 @@ mod backup_file;
 mod error;
 mod folder;
 mod frame;
+mod identifiers;
 mod manifest;
 mod restore;
 mod retention;

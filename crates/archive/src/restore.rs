@@ -7,10 +7,12 @@
 
 use crate::ArchiveError;
 use crate::folder::FolderReader;
+use crate::identifiers::Identifiers;
+use binlog::Gtid;
 use engine::CopyExtent;
 use env::{Disk, Env, IoBuf, OpenOptions};
 use std::sync::Arc;
-use wal::{LogBuilder, LogFiles, LogPiece, Lsn};
+use wal::{LogBuilder, LogFiles, LogGroup, LogPiece, Lsn};
 
 pub(crate) const LOG_DIRECTORY: &str = "wal";
 pub(crate) const DATA_DIRECTORY: &str = "data";
@@ -28,6 +30,13 @@ pub enum Until {
     Lsn(u64),
     /// The commits that were made at this time or before, in microseconds since 1970.
     Time(u64),
+    /// The commits up to this transaction.
+    Transaction {
+        /// Its identifier.
+        gtid: Gtid,
+        /// The transaction itself is wanted as well.
+        is_wanted: bool,
+    },
 }
 
 /// What was restored.
@@ -100,6 +109,17 @@ pub(crate) async fn continue_log(
     {
         return Err(sources.lacking(lsn));
     }
+    if let Until::Transaction { gtid, .. } = until
+        && !end.is_reached
+    {
+        return Err(ArchiveError::Unfit(match end.identifiers.has(gtid) {
+            Some(_) => format!("there is no transaction {gtid} in the log, which ends at LSN {}", end.lsn),
+            None => format!(
+                "there is no transaction {gtid} in the log, which does not say of its transactions which they are: the server had no \
+                 binary log, or gtid_mode was OFF"
+            ),
+        }));
+    }
     Ok(())
 }
 
@@ -111,11 +131,13 @@ pub(crate) struct End {
     /// The end of the last group that stays.
     pub lsn: u64,
     pub is_reached: bool,
+    identifiers: Identifiers,
 }
 
 impl End {
     pub fn new(until: Until, extent: CopyExtent) -> End {
-        End { until, extent, last_us: None, lsn: 0, is_reached: until == Until::End }
+        let identifiers = Identifiers::default();
+        End { until, extent, last_us: None, lsn: 0, is_reached: until == Until::End, identifiers }
     }
 
     pub fn restored(&self) -> Restored {
@@ -132,6 +154,7 @@ impl End {
                 Until::End => false,
                 Until::Lsn(lsn) => group.end.0 > lsn,
                 Until::Time(until) => time.is_some_and(|time| time > until),
+                Until::Transaction { gtid, is_wanted } => self.is_behind(&group, gtid, is_wanted)?,
             };
             if is_behind && group.end.0 <= self.extent.to_lsn && group.end.0 > self.extent.from_lsn {
                 return Err(ArchiveError::Unfit(
@@ -151,6 +174,24 @@ impl End {
         // A chunk that only opens a thread has no group.
         self.lsn = self.lsn.max(piece.end().0);
         Ok(None)
+    }
+
+    /// Whether the group is behind the commit of a transaction, or is it and is not wanted.
+    fn is_behind(&mut self, group: &LogGroup<'_>, gtid: Gtid, is_wanted: bool) -> Result<bool, ArchiveError> {
+        if self.is_reached {
+            return Ok(true);
+        }
+        if self.identifiers.of(group)? == Some(gtid) {
+            self.is_reached = true;
+            return Ok(!is_wanted);
+        }
+        match self.identifiers.has(gtid) {
+            Some(true) => Err(ArchiveError::Unfit(format!(
+                "the transaction {gtid} was committed before LSN {}, where the backup begins: an older backup is needed",
+                group.start.0
+            ))),
+            _ => Ok(false),
+        }
     }
 }
 

@@ -29,6 +29,7 @@ mod format_description;
 mod gtid;
 mod gtid_event;
 mod header;
+mod identifier_state;
 mod json;
 mod optional_fields;
 mod package;
@@ -53,7 +54,8 @@ pub use header::{
     CHECKSUM_BYTES, Checksum, EventHeader, HEADER_BYTES, MAGIC, RawEvent, crc32, event_type, header_flag,
     split_event, write_event,
 };
-pub use package::{CommitPackage, GtidChoice, Place};
+pub use identifier_state::IdentifierState;
+pub use package::{CommitPackage, FileOfEvents, GtidChoice, Place};
 pub use payload::{pack_transaction, unpack_transaction};
 pub use query::{Query, QuerySettings, query_option};
 pub use rows::{Changes, RowChange, RowImage, Rows, RowsHeader, RowsKind, put_image, rows_flag};

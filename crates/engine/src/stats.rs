@@ -15,6 +15,9 @@ pub(crate) struct Counters {
     pub rows_updated: AtomicU64,
     pub rows_deleted: AtomicU64,
     pub commits: AtomicU64,
+    /// Commits with events, and those of them whose events were a file.
+    pub event_commits: AtomicU64,
+    pub event_files: AtomicU64,
     pub rollbacks: AtomicU64,
     pub lock_waits: AtomicU64,
     pub lock_waits_current: AtomicU64,
@@ -48,6 +51,10 @@ pub struct EngineStats {
     pub rows_deleted: u64,
     /// Transactions that committed changes.
     pub commits: u64,
+    /// Commits with events.
+    pub event_commits: u64,
+    /// Those of them whose events were too many for memory.
+    pub event_files: u64,
     /// Transactions that were rolled back.
     pub rollbacks: u64,
     /// Waits for row locks and gaps: ended and current ones together.
@@ -197,6 +204,8 @@ impl Counters {
         stats.rows_updated = self.rows_updated.load(Relaxed);
         stats.rows_deleted = self.rows_deleted.load(Relaxed);
         stats.commits = self.commits.load(Relaxed);
+        stats.event_commits = self.event_commits.load(Relaxed);
+        stats.event_files = self.event_files.load(Relaxed);
         stats.rollbacks = self.rollbacks.load(Relaxed);
         stats.lock_waits = self.lock_waits.load(Relaxed);
         stats.lock_waits_current = self.lock_waits_current.load(Relaxed);

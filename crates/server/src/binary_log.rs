@@ -35,12 +35,12 @@ impl BinaryLogPlan {
     /// From where the engine's log is needed; known before the engine is opened.
     pub(crate) async fn needed_from(&self, env: &Env) -> Result<Option<u64>, String> {
         let position = load_position(env).await.map_err(|error| failed(&error))?;
-        Ok(position.map(|position| position.lsn).filter(|lsn| *lsn > 0))
+        Ok(position.map(|position| position.log_from).filter(|lsn| *lsn > 0))
     }
 
     pub(crate) async fn open(self, env: Env, server: &Arc<Instance>) -> Result<(), String> {
         let found = load_position(&env).await.map_err(|error| failed(&error))?;
-        let is_behind = found.is_some_and(|position| position.lsn > 0);
+        let is_behind = found.is_some_and(|position| position.log_from > 0);
         let is_on = self.base.is_some();
         if !is_on && !is_behind {
             return Ok(());
@@ -65,7 +65,7 @@ impl BinaryLogPlan {
         }
         log.close().await.map_err(|error| failed(&error))?;
         let ended = load_position(&env).await.map_err(|error| failed(&error))?.unwrap_or_default();
-        store_position(&env, &Position { lsn: 0, ..ended }).await.map_err(|error| failed(&error))
+        store_position(&env, &Position { log_from: 0, ..ended }).await.map_err(|error| failed(&error))
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use archive::{ArchiveError, Restored, Until};
+use binlog::Gtid;
 use datum::{DateTime, TimeZone};
 use env::Disk;
 use env::local::{ThreadSpawner, block_on};
@@ -64,8 +65,19 @@ impl RestorePlan {
     }
 }
 
-/// An LSN, or a date and time of the system's time zone.
+const UP_TO_TRANSACTION: &str = "gtid:";
+const BEFORE_TRANSACTION: &str = "before-gtid:";
+
+/// An LSN, a transaction, or a date and time of the system's time zone.
 fn parse_moment(text: &str) -> Result<Until, String> {
+    for (prefix, is_wanted) in [(UP_TO_TRANSACTION, true), (BEFORE_TRANSACTION, false)] {
+        if let Some(identifier) = text.strip_prefix(prefix) {
+            let gtid = Gtid::parse(identifier).ok_or_else(|| {
+                format!("'{identifier}' is no identifier of a transaction, such as '3e11fa47-71ca-11e1-9e33-c80aa9429562:23'")
+            })?;
+            return Ok(Until::Transaction { gtid, is_wanted });
+        }
+    }
     if let Ok(lsn) = text.parse() {
         return Ok(Until::Lsn(lsn));
     }
@@ -73,7 +85,10 @@ fn parse_moment(text: &str) -> Result<Until, String> {
     let micros = parsed.and_then(|parsed| TimeZone::system().to_unix_micros(parsed.value));
     let micros = micros.and_then(|micros| u64::try_from(micros).ok());
     micros.map(Until::Time).ok_or_else(|| {
-        format!("'{text}' is neither an LSN nor a time such as '2026-01-31 23:59:59.5' (in the system's time zone)")
+        format!(
+            "'{text}' is neither an LSN nor a time such as '2026-01-31 23:59:59.5' (in the system's time zone) nor a transaction \
+             (gtid:UUID:NUMBER or before-gtid:UUID:NUMBER)"
+        )
     })
 }
 
@@ -199,7 +214,20 @@ mod tests {
         let Ok(Until::Time(whole)) = parse_moment("2026-01-31 23:59:59") else { panic!("a time") };
         assert_eq!(parse_moment("2026-01-31 23:59:59.25"), Ok(Until::Time(whole + 250_000)));
         assert_eq!(show_time(whole + 250_000), "2026-01-31 23:59:59.250000");
-        for wrong in ["", "-1", "yesterday", "2026-13-01 00:00:00", "2026-01-31 23:59:59 x"] {
+        let gtid = Gtid::parse("3e11fa47-71ca-11e1-9e33-c80aa9429562:23").expect("an identifier");
+        for (prefix, is_wanted) in [("gtid:", true), ("before-gtid:", false)] {
+            assert_eq!(parse_moment(&format!("{prefix}{gtid}")), Ok(Until::Transaction { gtid, is_wanted }));
+        }
+        for wrong in [
+            "",
+            "-1",
+            "gtid:",
+            "gtid:7",
+            "before-gtid:3e11fa47:1",
+            "yesterday",
+            "2026-13-01 00:00:00",
+            "2026-01-31 23:59:59 x",
+        ] {
             assert!(parse_moment(wrong).is_err(), "{wrong}");
         }
     }

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use binlog::{Event, Events, GtidEvent, RowImage, TableMap};
@@ -311,4 +312,101 @@ fn transactions_wait_for_those_that_changed_the_same_keys() {
             (13, 11)
         ]
     );
+}
+
+/// Transactions that are larger than memory and log have room for, until the server is gone.
+fn write_large(mut client: RawClient, writer: u64, seed: u64, done: &AtomicU64) {
+    let mut numbers = Random::new(seed);
+    let (first, last) = (writer * 10_000, writer * 10_000 + LARGE_ROWS);
+    loop {
+        let number = numbers.below(1000);
+        let middle = first + numbers.below(LARGE_ROWS);
+        let statements = [
+            "begin".to_owned(),
+            format!("delete from d.t where id between {first} and {last}"),
+            format!("insert into d.t select {first} + n, {number}, repeat('x', 900) from d.numbers"),
+            "savepoint s".to_owned(),
+            format!("update d.t set n = n + 1, s = repeat('y', 900) where id between {first} and {middle}"),
+            if number % 2 == 0 { "rollback to s" } else { "release savepoint s" }.to_owned(),
+            format!("update d.t set n = n + 5 where id between {middle} and {last}"),
+            if number % 5 == 0 { "rollback" } else { "commit" }.to_owned(),
+            format!("update d.t set n = 0 where id = {first}"),
+        ];
+        for statement in statements {
+            if client.execute(&statement).is_err() {
+                return;
+            }
+        }
+        done.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+const LARGE_ROWS: u64 = 1200;
+
+#[test]
+fn large_transactions_are_whole_after_kills() {
+    const OPTIONS: &[&str] =
+        &["--log-bin", "--gtid-mode=ON", "--max-binlog-size=20000000", "--innodb-redo-log-capacity=8388608"];
+    let mut server = TestServer::start(OPTIONS);
+    let mut client = server.log_in();
+    for statement in [
+        "create database d".to_owned(),
+        "create table d.t (id int primary key, n int not null, s varchar(1000) not null)".to_owned(),
+        "create table d.numbers (n int primary key)".to_owned(),
+        "set sql_log_bin = 0".to_owned(),
+        format!(
+            "insert into d.numbers values {}",
+            (0..LARGE_ROWS).map(|n| format!("({n})")).collect::<Vec<_>>().join(",")
+        ),
+    ] {
+        client.execute(&statement).expect("a statement");
+    }
+    drop(client);
+    let mut seen = 0;
+    for cycle in 0..5u64 {
+        let clients: Vec<RawClient> = (0..2).map(|_| server.log_in()).collect();
+        let done = AtomicU64::new(0);
+        let directory: TestDirectory = std::thread::scope(|scope| {
+            for (writer, client) in (0..).zip(clients) {
+                let done = &done;
+                scope.spawn(move || {
+                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        write_large(client, writer, cycle * 7919 + writer * 104_729 + 1, done);
+                    }));
+                });
+            }
+            while done.load(Ordering::SeqCst) < 3 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            std::thread::sleep(Duration::from_millis(cycle * 97));
+            server.kill_nine()
+        });
+        server = TestServer::start_in(directory, OPTIONS);
+        let mut client = server.log_in();
+        client.query("show binary log status").expect("a row");
+        let (rows, transactions) = replay(&server.directory.path().join("data"));
+        assert_eq!(rows, table(&mut client), "cycle {cycle}");
+        let left = std::fs::read_dir(server.directory.path().join("data/events"));
+        assert_eq!(left.map_or(0, Iterator::count), 0, "a start leaves no files of events");
+        println!("cycle {cycle}: {transactions} transactions, {} rows", rows.len());
+        seen = transactions;
+    }
+    assert!(seen > 3, "there was something to lose");
+    let mut client = server.log_in();
+    let count = |client: &mut RawClient| {
+        let status = client.query("show global status like 'Binlog_cache_disk_use'").expect("a row");
+        status[0][1].clone().expect("a number").parse::<u64>().expect("a number")
+    };
+    let before = count(&mut client);
+    client.execute("update d.numbers set n = n + 1000000").expect("a small transaction");
+    assert_eq!(count(&mut client), before);
+    client
+        .execute("insert into d.t select n, 1, repeat('z', 900) from d.numbers")
+        .expect("a large transaction");
+    assert_eq!(count(&mut client), before + 1);
+    client.execute("set global max_binlog_cache_size = 500000").expect("a limit");
+    let mut client = server.log_in();
+    let refused = client.execute("update d.t set n = n + 1 where id >= 1000000").expect_err("too large");
+    assert_eq!(refused.number, 1197);
+    client.execute("update d.t set n = n + 1 where id between 1000000 and 1000010").expect("less");
 }

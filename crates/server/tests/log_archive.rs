@@ -9,11 +9,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use support::{RawClient, TestDirectory, TestServer, evenkeel, number, run_program};
 
 fn start(directory: TestDirectory, archive: &Path) -> TestServer {
+    start_with(directory, archive, &[])
+}
+
+fn start_with(directory: TestDirectory, archive: &Path, more: &[&str]) -> TestServer {
     let archive = format!("--log-archive-dir={}", archive.display());
-    TestServer::start_in(
-        directory,
-        &["--innodb-redo-log-capacity=8M", "--innodb-buffer-pool-size=8M", &archive],
-    )
+    let options = ["--innodb-redo-log-capacity=8M", "--innodb-buffer-pool-size=8M", &archive];
+    TestServer::start_in(directory, &[&options, more].concat())
 }
 
 /// One more update, and where the log ends behind it.
@@ -87,6 +89,82 @@ fn a_backup_and_the_archive_give_the_state_of_a_moment() {
     );
     assert!(!is_good && said.contains("an older backup is needed"), "{said}");
     assert!(!Path::new(&to).exists(), "nothing is left");
+}
+
+/// The set's one interval of the server's own transactions: its source and its end.
+fn executed(client: &mut RawClient) -> (String, u64) {
+    let set = client.query("select @@global.gtid_executed").expect("a set")[0][0].clone().expect("a text");
+    let own = set.split(",\n").find(|part| !part.starts_with(OTHER)).expect("a source").to_owned();
+    let (source, numbers) = own.split_once(':').expect("a source");
+    (source.to_owned(), numbers.rsplit('-').next().expect("a number").parse().expect("a number"))
+}
+
+const OTHER: &str = "0f0f0f0f-0000-0000-0000-00000000000f";
+
+#[test]
+fn a_transaction_is_a_moment() {
+    const BINARY_LOG: &[&str] = &["--log-bin", "--gtid-mode=ON", "--max-binlog-size=100000"];
+    let place = TestDirectory::new();
+    let archive = place.path().join("archive");
+    let server = start_with(TestDirectory::new(), &archive, BINARY_LOG);
+    let mut client = server.log_in();
+    client.execute("create database d").expect("a database");
+    client.execute("create table d.counter (n bigint)").expect("a table");
+    client.execute("create table d.t (id int auto_increment primary key, filler longtext)").expect("a table");
+    client.execute("insert into d.counter values (0)").expect("a row");
+    for _ in 0..20 {
+        count(&mut client);
+    }
+    let backup = place.path().join("backup").display().to_string();
+    let dsn = format!("mysql://root@127.0.0.1:{}", server.port);
+    let (is_good, said) = run_program(&place, &["backup", "--dsn", &dsn, "--to", &backup]);
+    assert!(is_good, "{said}");
+    let mut numbers = Vec::new();
+    let mut work = |client: &mut RawClient, states: std::ops::Range<u64>| {
+        for state in states {
+            count(client);
+            // One whose events are pieces in the log, one whose events are a file.
+            match state {
+                25 => client.execute("update d.t set filler = repeat('p', 300000) where id = 1"),
+                26 => client.execute("update d.t set filler = repeat('f', 2000000) where id = 2"),
+                _ => Ok(()),
+            }
+            .expect("an update");
+            numbers.push((state, executed(client)));
+        }
+    };
+    work(&mut client, 21..60);
+    client.execute(&format!("set gtid_next = '{OTHER}:5'")).expect("an identifier");
+    client.execute("insert into d.t (filler) values ('given')").expect("a row");
+    client.execute("set gtid_next = 'automatic'").expect("no identifier");
+    client.execute("delete from d.t where filler = 'given'").expect("a row");
+    let server = start_with(server.kill_nine(), &archive, BINARY_LOG);
+    let mut client = server.log_in();
+    work(&mut client, 60..100);
+    drop(client);
+    let (status, _, _directory) = server.terminate();
+    assert!(status.success());
+    for (state, (source, number)) in numbers.iter().filter(|(state, _)| [21, 24, 59, 60, 99].contains(state))
+    {
+        let until = format!("gtid:{source}:{number}");
+        assert_eq!(restored(&place, &backup, &archive, &until), (*state, *state), "{until}");
+        let before = format!("before-gtid:{source}:{number}");
+        assert_eq!(restored(&place, &backup, &archive, &before), (*state, state - 1), "{before}");
+    }
+    let given = format!("gtid:{OTHER}:5");
+    assert_eq!(restored(&place, &backup, &archive, &given), (59, 60), "{given}");
+    let to = place.path().join("no").display().to_string();
+    let archive = archive.display().to_string();
+    let source = &numbers[0].1.0;
+    for (until, reason) in [
+        (format!("gtid:{source}:3"), "an older backup is needed"),
+        (format!("gtid:{source}:1000000"), "there is no transaction"),
+        (format!("gtid:{OTHER}:4"), "there is no transaction"),
+    ] {
+        let words = ["restore", "--from", &backup, "--to", &to, "--archive", &archive, "--until", &until];
+        let (is_good, said) = run_program(&place, &words);
+        assert!(!is_good && said.contains(reason), "{until}: {said}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod dependencies;
 mod error;
+mod files;
 mod log;
 mod position;
 mod replicas;

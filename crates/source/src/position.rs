@@ -2,15 +2,16 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 4 + 4 | `EKBP`, length of the rest but the checksum |
+//! | 4 + 4 | `EKBQ`, length of the rest but the checksum; `EKBP` has one LSN for both |
 //! | 8 + 8 | number of the current file, its certain length |
-//! | 8 | LSN: the engine's log behind it has what follows |
+//! | 8 | LSN: commits at or before it are in the files |
+//! | 8 | LSN: the engine's log behind it has what follows; before the other one where a later commit's events begin |
 //! | 8 | place of the last transaction in the file |
 //! | 8 + n | executed transactions: length, set |
 //! | rest | purged transactions |
 //! | 4 | CRC-32 of all before |
 //!
-//! Invariant: the binary log's file is synced up to the length before the note is, and the engine's log is kept from the LSN on.
+//! Invariant: the binary log's file is synced up to the length before the note is, and the engine's log is kept from the second LSN on.
 use crate::SourceError;
 use binlog::GtidSet;
 use env::{Env, IoBuf, OpenOptions};
@@ -18,7 +19,8 @@ use env::{Env, IoBuf, OpenOptions};
 /// The file's name, in the data directory.
 pub const POSITION_FILE: &str = "binlog.position";
 const NEW_FILE: &str = "binlog.position.new";
-const MAGIC: [u8; 4] = *b"EKBP";
+const MAGIC: [u8; 4] = *b"EKBQ";
+const MAGIC_OF_ONE_LSN: [u8; 4] = *b"EKBP";
 
 /// See the head of this file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -29,6 +31,8 @@ pub struct Position {
     pub length: u64,
     /// Commits at or before it are in the files.
     pub lsn: u64,
+    /// The engine's log is needed from here on; 0 if the binary log is complete.
+    pub log_from: u64,
     /// The last transaction's place in the file.
     pub sequence_number: u64,
     /// All transactions of the binary log, those that were purged included.
@@ -42,7 +46,7 @@ impl Position {
         let (mut executed, mut rest) = (Vec::new(), Vec::new());
         self.executed.encode(&mut executed);
         let length = executed.len() as u64;
-        for number in [self.file, self.length, self.lsn, self.sequence_number, length] {
+        for number in [self.file, self.length, self.lsn, self.log_from, self.sequence_number, length] {
             rest.extend_from_slice(&number.to_le_bytes());
         }
         rest.extend_from_slice(&executed);
@@ -56,23 +60,28 @@ impl Position {
     }
 
     fn decode(bytes: &[u8]) -> Option<Position> {
-        let rest = bytes.strip_prefix(&MAGIC)?;
+        let (magic, rest) = bytes.split_first_chunk::<4>()?;
+        let has_one_lsn = *magic == MAGIC_OF_ONE_LSN;
+        if !has_one_lsn && *magic != MAGIC {
+            return None;
+        }
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (mut rest, behind) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         let stored = u32::from_le_bytes(*behind.first_chunk::<4>()?);
         if binlog::crc32(&bytes[..8 + rest.len()]) != stored {
             return None;
         }
-        let mut numbers = [0; 5];
-        for number in &mut numbers {
+        let mut next = || {
             let (bytes, behind) = rest.split_first_chunk::<8>()?;
-            *number = u64::from_le_bytes(*bytes);
             rest = behind;
-        }
-        let [file, length, lsn, sequence_number, executed_bytes] = numbers;
+            Some(u64::from_le_bytes(*bytes))
+        };
+        let (file, length, lsn) = (next()?, next()?, next()?);
+        let log_from = if has_one_lsn { lsn } else { next()? };
+        let (sequence_number, executed_bytes) = (next()?, next()?);
         let (executed, purged) = rest.split_at_checked(usize::try_from(executed_bytes).ok()?)?;
         let (executed, purged) = (GtidSet::decode(executed).ok()?, GtidSet::decode(purged).ok()?);
-        Some(Position { file, length, lsn, sequence_number, executed, purged })
+        Some(Position { file, length, lsn, log_from, sequence_number, executed, purged })
     }
 }
 
@@ -112,5 +121,20 @@ mod tests {
             assert_eq!(Position::decode(&changed), None, "byte {at}");
             assert_eq!(Position::decode(&bytes[..at]), None);
         }
+    }
+
+    #[test]
+    fn a_note_with_one_lsn_is_read() {
+        let position = Position { file: 3, length: 4711, lsn: 99, log_from: 99, ..Position::default() };
+        let mut bytes = position.encode();
+        bytes[..4].copy_from_slice(&MAGIC_OF_ONE_LSN);
+        let second = 8 + 8 * 3;
+        bytes.drain(second..second + 8);
+        let length = u32::from_le_bytes(bytes[4..8].try_into().unwrap()) - 8;
+        bytes[4..8].copy_from_slice(&length.to_le_bytes());
+        let end = bytes.len() - 4;
+        let crc = binlog::crc32(&bytes[..end]);
+        bytes[end..].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(Position::decode(&bytes), Some(position));
     }
 }

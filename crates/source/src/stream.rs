@@ -3,8 +3,9 @@
 //! Invariant: only what the writer has published is read, in the order of the files; a transaction that the reader has
 //! already is left out as a whole. A stream holds one file open, and a piece of it in memory.
 use crate::SourceError;
+use crate::files::{previous_gtids, read, read_events};
 use crate::log::{BinaryLog, LogFile, Reading};
-use crate::writer::{previous_gtids, read};
+
 use binlog::{
     Checksum, Event, EventHeader, FormatDescription, GtidSet, HEADER_BYTES, MAGIC, RawEvent, event_type,
     header_flag, split_event, write_event,
@@ -39,7 +40,6 @@ pub struct EventStream {
     options: StreamOptions,
     /// What a reader is told before the first event.
     opening: Vec<Vec<u8>>,
-    piece: Vec<u8>,
 }
 
 impl EventStream {
@@ -51,9 +51,8 @@ impl EventStream {
         };
         let reading = Reading::new(log.clone(), number);
         let (file, checksum) = (log.open_file(number).await?, Checksum::Crc32);
-        let (opening, piece) = (Vec::new(), Vec::new());
-        let mut stream =
-            EventStream { log, file, reading, number, position, checksum, options, opening, piece };
+        let opening = Vec::new();
+        let mut stream = EventStream { log, file, reading, number, position, checksum, options, opening };
         if position > stream.published().map_or(0, |file| file.length) {
             return Err(SourceError::WrongPosition(position));
         }
@@ -168,20 +167,8 @@ impl EventStream {
     }
 
     async fn read_events(&mut self, end: u64) -> Result<Vec<Vec<u8>>, SourceError> {
-        let mut wanted = (end - self.position).min(READ_BYTES);
-        loop {
-            self.piece = read(&*self.file, self.position, wanted).await?;
-            let length = EventHeader::read(&self.piece).map(|header| u64::from(header.length));
-            match length {
-                Some(length) if length < HEADER_BYTES as u64 || length > end - self.position => {
-                    return Err(SourceError::WrongPosition(self.position));
-                }
-                Some(length) if length > wanted => wanted = length,
-                Some(_) => break,
-                None => return Err(SourceError::WrongPosition(self.position)),
-            }
-        }
-        let piece = std::mem::take(&mut self.piece);
+        let piece = read_events(&*self.file, self.position, end, READ_BYTES).await?;
+        let piece = piece.ok_or(SourceError::WrongPosition(self.position))?;
         let (mut events, mut at) = (Vec::new(), 0);
         while let Some(header) = piece.get(at..).and_then(EventHeader::read) {
             let end = at + header.length as usize;

@@ -2,14 +2,15 @@
 //! a reader has seen before is there again in the same bytes.
 use crate::*;
 use binlog::{
-    Checksum, CommitPackage, Event, EventHeader, GtidChoice, Query, ServerUuid, split_event, write_event,
+    Checksum, CommitPackage, Event, EventHeader, FileOfEvents, GtidChoice, Query, ServerUuid, event_type,
+    split_event, write_event,
 };
 use engine::{
-    AccessMode, Engine, EngineOptions, EventSource, Isolation, ReadMode, Transaction, TreeId, Uniqueness,
-    WaitPolicy,
+    AccessMode, Engine, EngineError, EngineOptions, EventFile, EventSource, Isolation, ReadMode, Transaction,
+    TreeId, Uniqueness, WaitPolicy,
 };
-use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use env::{BoxFuture, Env};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -17,19 +18,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const CLIENTS: u8 = 3;
+/// What a large transaction says besides.
+const FILLERS: u64 = 10;
+const FILLER_BYTES: usize = 40_000;
 const WAIT: WaitPolicy = WaitPolicy::Wait { timeout_us: 1_000_000 };
 
-/// One event that says which commit of which client it is.
-struct Said(Vec<u8>);
+/// An event that says which commit of which client it is, and others that only take room.
+struct Said {
+    package: Option<CommitPackage>,
+    /// The events go to a file.
+    is_large: bool,
+}
 
 impl Said {
+    fn nothing() -> Box<Said> {
+        Box::new(Said { package: None, is_large: false })
+    }
+
     fn new(client: u8, count: u64, filler: usize) -> Box<Said> {
         let mut sql = vec![client];
         sql.extend_from_slice(&count.to_be_bytes());
         sql.resize(9 + filler, b'x');
         let (mut body, mut events) = (Vec::new(), Vec::new());
         Event::Query(Query { sql, ..Query::default() }).encode(&mut body);
-        let header = EventHeader { event_type: binlog::event_type::QUERY, ..EventHeader::default() };
+        let header = EventHeader { event_type: event_type::QUERY, ..EventHeader::default() };
         write_event(&header, &body, Checksum::None, &mut events);
         let package = CommitPackage {
             gtid: GtidChoice::Automatic,
@@ -43,17 +55,48 @@ impl Said {
             original_version: 90_700,
             keys: Some(vec![u64::from(client), 1000 + count % 7]),
             events,
+            file: None,
         };
-        let mut bytes = Vec::new();
-        package.encode(&mut bytes);
-        Box::new(Said(bytes))
+        Box::new(Said { package: Some(package), is_large: false })
+    }
+
+    /// Its events are a file, longer than what is copied at once.
+    fn large(client: u8, count: u64) -> Box<Said> {
+        let mut said = Said::new(client, count, 100);
+        let package = said.package.as_mut().expect("it says something");
+        let header = EventHeader { event_type: event_type::ROWS_QUERY, ..EventHeader::default() };
+        for _ in 0..FILLERS {
+            write_event(&header, &[b'y'; FILLER_BYTES], Checksum::None, &mut package.events);
+        }
+        said.is_large = true;
+        said
+    }
+
+    async fn write(&mut self, engine: &Engine) -> Result<EventFile, EngineError> {
+        let package = self.package.as_mut().expect("it says something");
+        let count = 1 + FILLERS;
+        let mut writer = engine.create_event_file().await?;
+        for piece in std::mem::take(&mut package.events).chunks(300_000) {
+            writer.append(piece).await?;
+        }
+        let file = writer.finish().await?;
+        package.file = Some(FileOfEvents { number: file.number(), bytes: file.bytes(), count });
+        Ok(file)
     }
 }
 
 impl EventSource for Said {
     fn undone_to(&mut self, _: u64) {}
-    fn finish(&mut self) -> Vec<u8> {
-        self.0.clone()
+    fn write_file<'a>(
+        &'a mut self,
+        engine: &'a Engine,
+    ) -> Option<BoxFuture<'a, Result<EventFile, EngineError>>> {
+        self.is_large.then(|| Box::pin(self.write(engine)) as BoxFuture<'a, _>)
+    }
+    fn finish(&mut self, _: Option<&EventFile>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.package.iter().for_each(|package| package.encode(&mut bytes));
+        bytes
     }
     fn as_any(&mut self) -> &mut dyn Any {
         self
@@ -73,7 +116,7 @@ async fn open(env: &Env) -> (Arc<Engine>, Arc<BinaryLog>) {
         page_size_bytes: 4096,
         buffer_pool_bytes: 1 << 20,
         redo_capacity_bytes: 4 << 20,
-        keep_log_from: position.map(|position| position.lsn),
+        keep_log_from: position.map(|position| position.log_from),
         ..EngineOptions::default()
     };
     let engine = Engine::open(env.clone(), options).await.expect("open");
@@ -106,10 +149,7 @@ async fn read_all(log: &Arc<BinaryLog>) -> Vec<Vec<u8>> {
         }
         for event in events {
             let raw = split_event(&event, Checksum::Crc32).expect("a sound event");
-            if matches!(
-                raw.header.event_type,
-                binlog::event_type::GTID | binlog::event_type::QUERY | binlog::event_type::XID
-            ) {
+            if matches!(raw.header.event_type, event_type::GTID | event_type::QUERY | event_type::XID) {
                 all.push(event);
             }
         }
@@ -173,8 +213,14 @@ async fn client(
         count += 1;
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
         // Some events do not fit beside the commit's record.
-        let filler = if random.below(6) == 0 { 90_000 } else { random.below(600) };
-        transaction.set_events(Said::new(number, count, filler));
+        let filler = match random.below(20) {
+            0 => 900_000,
+            1..4 => 90_000,
+            _ => random.below(600),
+        };
+        let said =
+            if random.below(12) == 0 { Said::large(number, count) } else { Said::new(number, count, filler) };
+        transaction.set_events(said);
         let row = count.to_be_bytes();
         let done = match count {
             1 => transaction.insert(TreeId::CATALOG, &key(number), &row, Uniqueness::Key, WAIT).await,
@@ -199,7 +245,7 @@ async fn end(mut transaction: Transaction, number: u8, count: u64) {
             prepared.commit().await.expect("a decision");
         }
         1 => {
-            transaction.set_events(Box::new(Said(Vec::new())));
+            transaction.set_events(Said::nothing());
             let said = [&[number][..], &count.to_be_bytes()].concat();
             let mut prepared = transaction.prepare(&said).await.expect("a preparation");
             prepared.set_events(Said::new(number, count, 100));
@@ -247,6 +293,7 @@ async fn life(env: Env, known: Arc<Mutex<Known>>, seed: u64, commits: u64) {
     log.catch_up().await.expect("everything is written");
     check(&engine, &log, &known).await;
     log.close().await.expect("the log closes");
+    assert_eq!(env.disk.list("events").await.unwrap_or_default(), Vec::<String>::new(), "a file stays");
     engine.close().await.expect("the engine closes");
     LIVES.fetch_add(1, Ordering::SeqCst);
 }
@@ -325,7 +372,8 @@ fn a_reader_begins_where_its_transactions_end() {
             assert_eq!(numbers, wanted, "from {until}");
         }
         assert!(!all.is_empty());
-        log.purge_before(first + 1).await.expect("a purge");
+        let last = log.files().last().map_or(first, |file| file.number);
+        log.purge_before(last).await.expect("a purge");
         assert_eq!(log.files().len(), 1);
         let options = StreamOptions { executed: Some(binlog::GtidSet::new()), ..StreamOptions::default() };
         assert_eq!(EventStream::open(log.clone(), options).await.err(), Some(SourceError::Purged));

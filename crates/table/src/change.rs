@@ -54,7 +54,7 @@ impl ReadyTable {
         let savepoint = transaction.savepoint();
         match self.add_row(transaction, row, wait).await {
             Ok(()) => {
-                self.note(transaction, None, Some(row))?;
+                self.note(transaction, None, Some(row)).await?;
                 Ok(ChangeOutcome::Done)
             }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
@@ -187,7 +187,7 @@ impl TableHandle {
         let savepoint = transaction.savepoint();
         match self.update_entries(transaction, row_key, old, new, wait).await {
             Ok(()) => {
-                self.note(transaction, Some(old), Some(new))?;
+                self.note(transaction, Some(old), Some(new)).await?;
                 Ok(ChangeOutcome::Done)
             }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
@@ -316,7 +316,7 @@ impl TableHandle {
         self.counters.count_rows(-1);
         self.statistics().count_change();
         match whole {
-            Some(row) if is_noted => self.note(transaction, Some(&row), None),
+            Some(row) if is_noted => self.note(transaction, Some(&row), None).await,
             _ => Ok(()),
         }
     }

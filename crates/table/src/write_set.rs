@@ -68,13 +68,13 @@ impl WriteSet {
 
 impl TableHandle {
     /// Notes a change that has just been made, and the keys of its row.
-    pub(crate) fn note(
+    pub(crate) async fn note(
         &self,
         transaction: &mut Transaction,
         before: Option<&[Value]>,
         after: Option<&[Value]>,
     ) -> Result<(), SqlError> {
-        note_change(transaction, self.definition(), before, after)?;
+        note_change(transaction, self.definition(), before, after).await?;
         if self.definition().temporary {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
-//! | 0 | 4 | format version, 3; since 2 the log may hold logs of pages that are said again, since 3 times of commits; else they are the same |
+//! | 0 | 4 | format version, 4; since 2 the log may hold logs of pages that are said again, since 3 times of commits, since 4 what events come to; else they are the same |
 //! | 4 | 8 | checkpoint LSN: replay from here rebuilds everything |
 //! | 12 | 8 | an LSN that was durable when this was written: a log that ends before it is damaged |
 //! | 20 | 8 | a transaction id above all before the checkpoint |
@@ -15,7 +15,7 @@
 
 use pagestore::PageId;
 
-const FORMAT_VERSION: u32 = 3;
+const FORMAT_VERSION: u32 = 4;
 /// The oldest that can be read.
 const FORMAT_VERSION_MIN: u32 = 1;
 pub(crate) const SUPERBLOCK_BYTES: usize = 49;
@@ -91,7 +91,7 @@ mod tests {
         };
         let bytes = superblock.encode();
         assert_eq!(Superblock::decode(&bytes), Ok(superblock));
-        for (version, is_known) in [(0, false), (1, true), (2, true), (3, true), (4, false)] {
+        for (version, is_known) in [(0, false), (1, true), (2, true), (3, true), (4, true), (5, false)] {
             let of_version = [&u32::to_le_bytes(version), &bytes[4..]].concat();
             assert_eq!(Superblock::decode(&of_version).is_ok(), is_known, "version {version}");
         }

@@ -111,6 +111,8 @@ impl Engine {
         let record = record.ok_or_else(|| EngineError::Io { what: "there is no checkpoint yet".into() })?;
         let superblock = Superblock::decode(&record).map_err(|what| EngineError::Corrupt { what })?;
         let pin = self.wal.pin(Lsn(superblock.checkpoint_lsn));
+        // Whoever takes events says how far they are: a restore can tell commits apart from there on.
+        self.events.call();
         Ok((superblock, pin.expect("the log from the checkpoint on is kept")))
     }
 

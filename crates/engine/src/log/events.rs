@@ -3,32 +3,40 @@
 //!
 //! Invariant: events are in the same log group as the record that makes them count, but for pieces of large ones, which
 //! are in groups before it. A commit enters the queue under the commit mutex, so the queue has the order of the log; what
-//! is taken from it is durable. What the queue has lost in a crash is in the log: `Engine::logged_events` reads it there.
-//! Callers: `commit` and `prepared`; crate `source` takes them.
+//! is taken from it is durable. What the queue has lost in a crash is in the log: `logged_events` reads it there.
+//! Events that would be too many for it are in a file that they name (`event_file`). Callers: `commit` and `prepared`; crate
+//! `source` takes them.
 
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::log::log_record;
-use crate::log::log_record::LogRecord;
-use crate::storage::files::LOG_DIRECTORY;
+use crate::log::event_file::EventFile;
+use crate::log::log_record::{LogRecord, NO_TRANSACTION};
 use crate::transactions::transaction::{Transaction, Work};
+use env::BoxFuture;
 use env::sync::{Notify, WaitQueue};
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use wal::{AppendError, LogPin, Lsn, Priority, WalGroup, WalReader};
+use wal::{AppendError, LogPin, Lsn, Priority, WalGroup};
 
 /// Those who commit wait when so much has been committed and not been taken.
 const QUEUED_BYTES_MAX: u64 = 64 << 20;
+/// More commits are not looked through under the commit mutex.
+const UNTAKEN_MAX: usize = 1000;
 
 /// Gathers what a transaction has to say of its changes.
 pub trait EventSource: Send {
     /// The transaction goes back to where its savepoint was this number: forget what was noted behind it.
     fn undone_to(&mut self, savepoint: u64);
-    /// The events, called when the transaction commits; empty if there is nothing to say.
-    fn finish(&mut self) -> Vec<u8>;
+    /// Before `finish`: writes to a file what is too much for the log. `None` if nothing is.
+    fn write_file<'a>(
+        &'a mut self,
+        engine: &'a Engine,
+    ) -> Option<BoxFuture<'a, Result<EventFile, EngineError>>>;
+    /// The events, called when the transaction commits; empty if there is nothing to say. Those in the file are named there.
+    fn finish(&mut self, file: Option<&EventFile>) -> Vec<u8>;
     /// For whoever notes changes.
     fn as_any(&mut self) -> &mut dyn Any;
 }
@@ -47,7 +55,8 @@ pub struct CommittedEvents {
 pub enum EventNews {
     /// Durable commits, in order; never empty.
     Commits(Vec<CommittedEvents>),
-    /// The log runs short, so what is held of it for events should become less; or `call_events` was called.
+    /// The log runs short, so what is held of it for events should become less; or `call_events` was called; or a backup begins,
+    /// which should find a fresh `log_event_state`.
     Called,
     /// `stop_events` was called and everything has been taken.
     Stopped,
@@ -67,19 +76,36 @@ pub(crate) struct EventQueue {
 
 #[derive(Default)]
 struct Queued {
-    commits: VecDeque<CommittedEvents>,
+    commits: VecDeque<QueuedCommit>,
     bytes: u64,
     newest: u64,
-    /// Where the pieces of events begin whose commit is not yet in the queue.
+    /// Where the pieces of events begin that have not been taken.
     open_pieces: BTreeMap<u64, usize>,
 }
 
+struct QueuedCommit {
+    events: CommittedEvents,
+    /// What its pieces are counted at, if it has some.
+    first_piece: Option<u64>,
+}
+
+impl Queued {
+    fn end_pieces(&mut self, first: u64) {
+        if let Some(count) = self.open_pieces.get_mut(&first) {
+            *count -= 1;
+            if *count == 0 {
+                self.open_pieces.remove(&first);
+            }
+        }
+    }
+}
+
 impl EventQueue {
-    fn push(&self, lsn: u64, bytes: Arc<[u8]>) {
+    fn push(&self, events: CommittedEvents, first_piece: Option<u64>) {
         let mut queued = self.queued.lock();
-        queued.bytes += bytes.len() as u64;
-        queued.newest = lsn;
-        queued.commits.push_back(CommittedEvents { lsn, bytes });
+        queued.bytes += events.bytes.len() as u64;
+        queued.newest = events.lsn;
+        queued.commits.push_back(QueuedCommit { events, first_piece });
         drop(queued);
         self.news.notify();
     }
@@ -91,13 +117,22 @@ impl EventQueue {
     }
 }
 
+/// What [`EventSource`] has given for a commit.
+pub(crate) struct FinishedEvents {
+    bytes: Vec<u8>,
+    file: Option<EventFile>,
+}
+
 /// Events on their way into the log. Dropped without `queue`, they do not count.
 pub(crate) struct LoggedPieces<'a> {
-    queue: &'a EventQueue,
+    engine: &'a Engine,
     bytes: Arc<[u8]>,
+    /// What the bytes name.
+    file: Option<EventFile>,
     /// What goes into the group of the commit.
     last_from: usize,
     first_piece: Option<u64>,
+    is_queued: AtomicBool,
 }
 
 impl LoggedPieces<'_> {
@@ -109,19 +144,23 @@ impl LoggedPieces<'_> {
 
     /// The group is in the log and ends at `lsn`; called under the commit mutex.
     pub fn queue(&self, lsn: u64) {
-        self.queue.push(lsn, self.bytes.clone());
+        let stats = &self.engine.stats;
+        stats.event_commits.fetch_add(1, Ordering::Relaxed);
+        if let Some(file) = &self.file {
+            file.named();
+            stats.event_files.fetch_add(1, Ordering::Relaxed);
+        }
+        let events = CommittedEvents { lsn, bytes: self.bytes.clone() };
+        self.is_queued.store(true, Ordering::Relaxed);
+        self.engine.events.push(events, self.first_piece);
     }
 }
 
 impl Drop for LoggedPieces<'_> {
     fn drop(&mut self) {
-        let Some(first) = self.first_piece else { return };
-        let mut queued = self.queue.queued.lock();
-        if let Some(count) = queued.open_pieces.get_mut(&first) {
-            *count -= 1;
-            if *count == 0 {
-                queued.open_pieces.remove(&first);
-            }
+        let is_queued = *self.is_queued.get_mut();
+        if let Some(first) = self.first_piece.filter(|_| !is_queued) {
+            self.engine.events.queued.lock().end_pieces(first);
         }
     }
 }
@@ -150,15 +189,21 @@ impl crate::PreparedTransaction {
 
 impl Work {
     /// The events of the transaction, if it has any to log.
-    pub fn finish_events(&mut self) -> Option<Vec<u8>> {
-        self.events.as_mut().map(|source| source.finish()).filter(|bytes| !bytes.is_empty())
+    pub async fn finish_events(&mut self) -> Result<Option<FinishedEvents>, EngineError> {
+        let Some(source) = &mut self.events else { return Ok(None) };
+        let file = match source.write_file(&self.engine) {
+            Some(written) => Some(written.await?),
+            None => None,
+        };
+        let bytes = source.finish(file.as_ref());
+        Ok((!bytes.is_empty()).then_some(FinishedEvents { bytes, file }))
     }
 
     /// Events of a transaction that has changed nothing: they are a log group of their own.
-    pub async fn append_events_alone(&mut self, bytes: Vec<u8>) -> Result<u64, EngineError> {
+    pub async fn append_events_alone(&mut self, events: FinishedEvents) -> Result<u64, EngineError> {
         let engine = self.engine.clone();
         let txn = self.state().id.0;
-        let pieces = engine.log_pieces(txn, bytes).await?;
+        let pieces = engine.log_pieces(txn, events).await?;
         let mut group = WalGroup::new();
         pieces.push_to(&mut group, txn);
         loop {
@@ -177,7 +222,11 @@ impl Work {
 
 impl Engine {
     /// Logs all of the events but what fits beside the commit's record. Waits while too much is in the queue.
-    pub(crate) async fn log_pieces(&self, txn: u64, bytes: Vec<u8>) -> Result<LoggedPieces<'_>, EngineError> {
+    pub(crate) async fn log_pieces(
+        &self,
+        txn: u64,
+        events: FinishedEvents,
+    ) -> Result<LoggedPieces<'_>, EngineError> {
         let queue = &self.events;
         loop {
             let waiter = queue.room.register();
@@ -188,7 +237,10 @@ impl Engine {
         }
         // The commit's record may take half a group.
         let piece_bytes = self.wal.group_bytes_max() / 4;
-        let mut pieces = LoggedPieces { queue, bytes: bytes.into(), last_from: 0, first_piece: None };
+        let (bytes, file) = (events.bytes.into(), events.file);
+        let is_queued = AtomicBool::new(false);
+        let mut pieces =
+            LoggedPieces { engine: self, bytes, file, last_from: 0, first_piece: None, is_queued };
         while pieces.bytes.len() - pieces.last_from > piece_bytes {
             if pieces.first_piece.is_none() {
                 let start = self.wal.end_lsn().0;
@@ -200,7 +252,10 @@ impl Engine {
             let mut group = WalGroup::new();
             group.push_with(record.kind(), txn, |bytes| record.encode(bytes));
             match self.wal.append_reserve(&group) {
-                Ok(_) => pieces.last_from += piece_bytes,
+                Ok(_) => {
+                    pieces.last_from += piece_bytes;
+                    env::yield_now().await;
+                }
                 Err(AppendError::Full) => {
                     let space = self.wal.wait_for_space(group.encoded_len(), Priority::Normal);
                     space.await.map_err(|error| self.log_error(error))?;
@@ -211,9 +266,9 @@ impl Engine {
         Ok(pieces)
     }
 
-    /// The most bytes of events that one transaction can have: the log has to hold them until they are taken.
-    pub fn events_bytes_max(&self) -> u64 {
-        self.wal.capacity_bytes() / 4
+    /// More bytes of events than these should be in a file: the log has to hold the others until they are taken.
+    pub fn logged_events_bytes_max(&self) -> u64 {
+        self.wal.capacity_bytes() / 16
     }
 
     /// Waits until there are durable commits with events that nobody has taken, and takes them. Called by one task.
@@ -222,7 +277,7 @@ impl Engine {
             if self.events.called.swap(false, Ordering::AcqRel) {
                 return Ok(EventNews::Called);
             }
-            let first = self.events.queued.lock().commits.front().map(|commit| commit.lsn);
+            let first = self.events.queued.lock().commits.front().map(|commit| commit.events.lsn);
             let Some(first) = first else {
                 if self.events.stopping.load(Ordering::Acquire) {
                     return Ok(EventNews::Stopped);
@@ -239,9 +294,14 @@ impl Engine {
     fn take_durable_events(&self) -> Vec<CommittedEvents> {
         let durable = self.wal.durable_lsn().0;
         let mut queued = self.events.queued.lock();
-        let count = queued.commits.partition_point(|commit| commit.lsn <= durable);
-        let taken: Vec<CommittedEvents> = queued.commits.drain(..count).collect();
-        queued.bytes -= taken.iter().map(|commit| commit.bytes.len() as u64).sum::<u64>();
+        let count = queued.commits.partition_point(|commit| commit.events.lsn <= durable);
+        let mut taken = Vec::with_capacity(count);
+        for _ in 0..count {
+            let Some(commit) = queued.commits.pop_front() else { break };
+            queued.bytes -= commit.events.bytes.len() as u64;
+            commit.first_piece.into_iter().for_each(|first| queued.end_pieces(first));
+            taken.push(commit.events);
+        }
         drop(queued);
         self.events.room.wake_all();
         taken
@@ -258,7 +318,7 @@ impl Engine {
     }
 
     /// Up to where the log holds nothing that has not been taken: what is behind it has to be kept. `taken` is the LSN of the
-    /// last commit that was taken.
+    /// last commit that was taken, and all that were taken are where they belong.
     pub fn events_taken_to(&self, taken: u64) -> u64 {
         let durable = self.wal.durable_lsn().0;
         // A commit that is durable is in the queue by then.
@@ -266,6 +326,23 @@ impl Engine {
         let queued = self.events.queued.lock();
         let all = if queued.commits.is_empty() { durable.max(taken) } else { taken };
         queued.open_pieces.keys().next().map_or(all, |first| all.min(*first))
+    }
+
+    /// Logs what the events of all commits before come to. `make` gets those that have not been taken, in order; all others have
+    /// to be where they belong. Nothing is logged if that is `None`, large, or there is no room at once.
+    pub fn log_event_state(&self, make: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> Option<Vec<u8>>) {
+        let _commits_wait = self.versions.history.lock();
+        let queued = self.events.queued.lock();
+        if queued.commits.len() > UNTAKEN_MAX {
+            return;
+        }
+        let state = make(&mut queued.commits.iter().map(|commit| &*commit.events.bytes));
+        let Some(state) = state.filter(|state| state.len() < self.wal.group_bytes_max() / 2) else { return };
+        let record = LogRecord::EventState { bytes: &state };
+        let mut group = WalGroup::new();
+        group.push_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
+        // The next one says the same of more.
+        let _ = self.wal.append_reserve(&group);
     }
 
     /// Whoever takes events cannot go on: the engine stops, because commits would be missing in what is derived.
@@ -293,53 +370,5 @@ impl Engine {
     /// What is held of the log begins at `lsn` now.
     pub fn release_log(hold: &mut LogPin, lsn: u64) {
         hold.move_to(Lsn(lsn));
-    }
-
-    /// What an earlier life has committed behind `after`, from the log. Complete if the engine was opened with
-    /// `keep_log_from` at or before it.
-    pub async fn logged_events(&self, after: u64) -> Result<LoggedEvents, EngineError> {
-        let end = Lsn(self.events.opened_at.load(Ordering::Acquire));
-        let from = Lsn(after.min(end.0));
-        let reader = WalReader::open(&self.env, LOG_DIRECTORY, from, end).await;
-        let reader = reader.map_err(|error| crate::recovery::log_error(&error))?.until(end);
-        let is_over = end == Lsn::ZERO;
-        Ok(LoggedEvents { reader, pieces: HashMap::new(), after, is_over })
-    }
-}
-
-/// See [`Engine::logged_events`].
-pub struct LoggedEvents {
-    reader: WalReader,
-    /// Of transactions whose last piece has not come yet.
-    pieces: HashMap<u64, Vec<u8>>,
-    after: u64,
-    is_over: bool,
-}
-
-impl LoggedEvents {
-    /// The next commit with events.
-    pub async fn next(&mut self) -> Result<Option<CommittedEvents>, EngineError> {
-        while !self.is_over {
-            let group = self.reader.next_group().await;
-            let Some(group) = group.map_err(|error| crate::recovery::log_error(&error))? else { break };
-            let lsn = group.end.0;
-            for (_, record) in group.records().filter(|(_, record)| log_record::is_events(record.kind)) {
-                let Ok(LogRecord::Events { is_last, bytes }) =
-                    log_record::decode(record.kind, record.payload)
-                else {
-                    return Err(EngineError::Corrupt { what: format!("events in the log before LSN {lsn}") });
-                };
-                let piece = self.pieces.entry(record.txn).or_default();
-                piece.extend_from_slice(bytes);
-                if is_last {
-                    let bytes = self.pieces.remove(&record.txn).unwrap_or_default().into();
-                    if lsn > self.after {
-                        return Ok(Some(CommittedEvents { lsn, bytes }));
-                    }
-                }
-            }
-        }
-        self.is_over = true;
-        Ok(None)
     }
 }

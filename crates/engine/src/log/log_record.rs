@@ -12,6 +12,7 @@
 //! | `PREPARED` | the transaction's identifier, any bytes: what it has logged so far stays until it is decided |
 //! | `UNPREPARED` | nothing: the prepared transaction is being rolled back |
 //! | `EVENTS` | 1 for the last piece, else 0; the rest: what a commit says of its changes (`events`) |
+//! | `EVENT_STATE` | any bytes: what the events of all commits before come to, for whoever reads them in the log |
 //! | `TIME` | microseconds since 1970 (8): the commit in the same group, and those of the same millisecond behind it |
 //! | `MARK` | count (1) of the bytes of a tree's number and those; the rest: what the tree's mark is at least (`marks`) |
 //!
@@ -45,6 +46,7 @@ const UNPREPARED: u8 = KIND_FIRST + 8;
 const MARK: u8 = KIND_FIRST + 9;
 const EVENTS: u8 = KIND_FIRST + 10;
 const TIME: u8 = KIND_FIRST + 11;
+const EVENT_STATE: u8 = KIND_FIRST + 12;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +91,7 @@ pub(crate) enum LogRecord<'a> {
     Unprepared,
     Mark { tree: TreeId, mark: u128 },
     Events { is_last: bool, bytes: &'a [u8] },
+    EventState { bytes: &'a [u8] },
     Time { unix_us: u64 },
 }
 
@@ -112,6 +115,7 @@ impl LogRecord<'_> {
             LogRecord::Unprepared => UNPREPARED,
             LogRecord::Mark { .. } => MARK,
             LogRecord::Events { .. } => EVENTS,
+            LogRecord::EventState { .. } => EVENT_STATE,
             LogRecord::Time { .. } => TIME,
         }
     }
@@ -144,7 +148,9 @@ impl LogRecord<'_> {
                 out.extend_from_slice(&through.to_le_bytes());
                 kept.iter().for_each(|sequence| out.extend_from_slice(&sequence.to_le_bytes()));
             }
-            LogRecord::Prepared { xid } => out.extend_from_slice(xid),
+            LogRecord::Prepared { xid: bytes } | LogRecord::EventState { bytes } => {
+                out.extend_from_slice(bytes)
+            }
             LogRecord::RolledBack | LogRecord::Unprepared => {}
             LogRecord::Events { is_last, bytes } => {
                 out.push(u8::from(*is_last));
@@ -167,6 +173,10 @@ impl LogRecord<'_> {
 
 pub(crate) fn is_events(kind: u8) -> bool {
     kind == EVENTS
+}
+
+pub(crate) fn is_event_state(kind: u8) -> bool {
+    kind == EVENT_STATE
 }
 
 pub(crate) fn is_time(kind: u8) -> bool {
@@ -192,6 +202,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         UNPREPARED if payload.is_empty() => Ok(LogRecord::Unprepared),
         MARK => decode_mark(payload).ok_or(unknown),
         EVENTS => decode_events(payload).ok_or(unknown),
+        EVENT_STATE => Ok(LogRecord::EventState { bytes: payload }),
         TIME => Ok(LogRecord::Time { unix_us: number(payload).ok_or(unknown)? }),
         _ => Err(unknown),
     }
@@ -315,6 +326,7 @@ mod tests {
         check(LogRecord::Mark { tree: TreeId(0), mark: 0 });
         check(LogRecord::Events { is_last: true, bytes: b"rows" });
         check(LogRecord::Events { is_last: false, bytes: b"" });
+        check(LogRecord::EventState { bytes: b"state" });
         check(LogRecord::Time { unix_us: 1_700_000_000_000_000 });
     }
 

@@ -97,7 +97,7 @@ impl Analysis {
             LogRecord::Freed { chain } => {
                 self.chains.remove(&chain);
             }
-            LogRecord::Events { .. } | LogRecord::Time { .. } => {}
+            LogRecord::Events { .. } | LogRecord::EventState { .. } | LogRecord::Time { .. } => {}
             LogRecord::Mark { tree, mark } => {
                 let present = self.marks.entry(tree).or_default();
                 *present = mark.max(*present);

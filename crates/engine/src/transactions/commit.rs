@@ -6,7 +6,7 @@
 //! record is as durable as `flush_at_commit` asks.
 
 use crate::engine::Engine;
-use crate::log::events::LoggedPieces;
+use crate::log::events::{FinishedEvents, LoggedPieces};
 use crate::log::log_record::{LogRecord, NO_TRANSACTION, Operation};
 use crate::row_table::RowName;
 use crate::transactions::transaction::{Transaction, Work};
@@ -106,7 +106,7 @@ impl Work {
     /// Commits all changes without a wait for the log.
     pub async fn commit_behind(&mut self) -> Result<UnsettledCommit, EngineError> {
         let changed = self.has_undo();
-        let events = self.finish_events();
+        let events = self.finish_events().await?;
         let lsn = match (changed, events) {
             (true, events) => self.append_commit(events).await?,
             (false, Some(events)) => self.append_events_alone(events).await?,
@@ -118,14 +118,14 @@ impl Work {
         Ok(UnsettledCommit { engine, state, lsn, changes })
     }
 
-    async fn append_commit(&mut self, events: Option<Vec<u8>>) -> Result<u64, EngineError> {
+    async fn append_commit(&mut self, events: Option<FinishedEvents>) -> Result<u64, EngineError> {
         let state = self.state();
         // Only events borrow it, and most commits have none.
         let engine;
         let events = match events {
-            Some(bytes) => {
+            Some(events) => {
                 engine = self.engine.clone();
-                Some(Box::pin(engine.log_pieces(state.id.0, bytes)).await?)
+                Some(Box::pin(engine.log_pieces(state.id.0, events)).await?)
             }
             None => None,
         };

@@ -132,9 +132,9 @@ impl Work {
 
     /// Logs the pieces of the events that do not fit beside the record which makes them count.
     async fn log_events<'e>(&mut self, engine: &'e Engine) -> Result<Option<LoggedPieces<'e>>, EngineError> {
-        let Some(bytes) = self.finish_events() else { return Ok(None) };
+        let Some(events) = self.finish_events().await? else { return Ok(None) };
         let id = self.state().id.0;
-        Box::pin(engine.log_pieces(id, bytes)).await.map(Some)
+        Box::pin(engine.log_pieces(id, events)).await.map(Some)
     }
 }
 

@@ -10,7 +10,7 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 Usage: evenkeel [serve] [options]
        evenkeel replicate --from mysql://USER:PASSWORD@HOST:PORT [options]
        evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
-       evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN]
+       evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN | [before-]gtid:ID]
                         [--key-file FILE]
        evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--archive ARCHIVE] [--key-file FILE]
                       [--dry-run]

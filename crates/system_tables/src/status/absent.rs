@@ -3,9 +3,7 @@
 
 /// In the order of MySQL's families.
 pub const NAMES: &[&str] = &[
-    // There is no binary log.
-    "Binlog_cache_disk_use",
-    "Binlog_cache_use",
+    // The binary log's events are of transactions all.
     "Binlog_stmt_cache_disk_use",
     "Binlog_stmt_cache_use",
     // Commands that are not supported.

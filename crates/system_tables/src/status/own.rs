@@ -1,8 +1,10 @@
-//! Figures that only this server has: waiting time by cause, what is in flight, old snapshots.
+//! Figures of the engine beside InnoDB's: of the binary log's events, waiting time by cause, what is in flight, old snapshots.
 use engine::{EngineStats, WaitStats};
 
 pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     let mut all = vec![
+        ("Binlog_cache_disk_use", stats.event_files),
+        ("Binlog_cache_use", stats.event_commits),
         ("Evenkeel_checkpoints", stats.checkpoints),
         ("Evenkeel_commits", stats.commits),
         ("Evenkeel_data_reads_in_flight", stats.data_io.reads_pending),

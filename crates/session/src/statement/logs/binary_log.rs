@@ -23,6 +23,8 @@ use crate::statement::Request;
 
 /// `binlog_row_event_max_size`.
 const ROW_EVENT_BYTES: usize = 8192;
+/// The least that a transaction's events may take in memory, whatever `binlog_cache_size` is: a file costs a flush.
+const CACHE_BYTES: u64 = 1 << 20;
 /// Our version as MySQL counts.
 const SERVER_VERSION: u32 = 90_700;
 const CREATE: &[u8] = b"CREATE";
@@ -80,7 +82,7 @@ impl Session {
 
     pub(in crate::statement) fn event_settings(&self) -> EventSettings {
         let globals = &self.instance.globals;
-        let limit = globals.by_name("max_binlog_cache_size").as_unsigned();
+        let cache = globals.by_name("binlog_cache_size").as_unsigned();
         let applying = self.applying.as_deref();
         let gtid = match (applying, globals.by_name("gtid_mode").as_text()) {
             (Some(applying), "ON") => applying.head.gtid.map_or(GtidChoice::Anonymous, GtidChoice::Given),
@@ -101,7 +103,9 @@ impl Session {
             },
             event_bytes: ROW_EVENT_BYTES,
             databases: self.instance.binary_log().map_or_else(Arc::default, |log| log.databases().clone()),
-            bytes_max: limit.min(self.instance.engine().events_bytes_max()),
+            bytes_max: globals.by_name("max_binlog_cache_size").as_unsigned(),
+            memory_bytes: cache.max(CACHE_BYTES).min(self.instance.engine().logged_events_bytes_max()),
+            temporary: self.instance.temporary().clone(),
             package: CommitPackage {
                 gtid,
                 has_statements: false,
@@ -114,6 +118,7 @@ impl Session {
                 original_version: if original_version == 0 { SERVER_VERSION } else { original_version },
                 keys: None,
                 events: Vec::new(),
+                file: None,
             },
             now_us,
         }

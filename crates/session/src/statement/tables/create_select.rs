@@ -119,7 +119,7 @@ impl TableFiller<'_, '_> {
         self.filled.records += 1;
         if let Some(fill) = &mut self.fill {
             fill.push(self.change, row).await?;
-            return note_loaded(self.change.transaction(), self.table.definition(), row);
+            return note_loaded(self.change.transaction(), self.table.definition(), row).await;
         }
         let table = self.table;
         loop {

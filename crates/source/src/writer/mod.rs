@@ -2,12 +2,15 @@
 //!
 //! Invariant: the note of the position is stored only when the file is synced up to it, and before readers see a new file. So
 //! whatever a crash takes lies behind the note, in one file, and the engine's log behind the note's LSN makes the same bytes again.
+mod large;
+
 use crate::SourceError;
 use crate::dependencies::Dependencies;
+use crate::files::{files_on_disk, listed_files, previous_gtids, read};
 use crate::log::{BinaryLog, LogFile, Request};
 use crate::position::{Position, load_position, store_position};
 use binlog::{
-    Checksum, CommitPackage, Event, EventHeader, Events, FormatDescription, GtidSet, MAGIC, Place,
+    Checksum, CommitPackage, Event, EventHeader, FormatDescription, IdentifierState, MAGIC, Place,
     event_type, header_flag, split_event, write_event,
 };
 use engine::{CommittedEvents, Engine, EventNews, LogPin};
@@ -31,11 +34,12 @@ pub(crate) struct Writer {
     /// What is in the file; `length` counts what is written.
     at: Position,
     synced_length: u64,
-    synced_lsn: u64,
     hold: LogPin,
     /// Of what is behind the note.
     dependencies: Dependencies,
     out: Vec<u8>,
+    /// Files of events that have been copied; they go once that is certain.
+    copied: Vec<u64>,
 }
 
 impl Writer {
@@ -43,15 +47,16 @@ impl Writer {
         let found = load_position(&log.env).await?;
         let gone = || SourceError::Damaged("the engine's log behind the binary log is gone".into());
         let Some(at) = found else {
-            let at = Position { lsn: log.engine.events_taken_to(0), ..Position::default() };
-            let hold = log.engine.hold_log(at.lsn).ok_or_else(gone)?;
+            let lsn = log.engine.events_taken_to(0);
+            let at = Position { lsn, log_from: lsn, ..Position::default() };
+            let hold = log.engine.hold_log(lsn).ok_or_else(gone)?;
             return Writer::begin(log, at, hold).await;
         };
-        let hold = log.engine.hold_log(at.lsn).ok_or_else(gone)?;
+        let hold = log.engine.hold_log(at.log_from).ok_or_else(gone)?;
         let mut writer = Writer::resume(log, at, hold).await?;
-        let mut logged = writer.log.engine.logged_events(writer.at.lsn).await?;
+        let mut logged = writer.log.engine.logged_events(writer.at.log_from, writer.at.lsn).await?;
         while let Some(commit) = logged.next().await? {
-            writer.add(&commit)?;
+            writer.add(&commit).await?;
             if writer.out.len() >= WRITE_BYTES {
                 writer.write().await?;
             }
@@ -59,6 +64,8 @@ impl Writer {
         writer.write().await?;
         // Each start begins a file.
         writer.rotate(false).await?;
+        // Those that are left were of no commit.
+        writer.log.engine.remove_event_files().await?;
         Ok(writer)
     }
 
@@ -67,18 +74,9 @@ impl Writer {
         let file = log.env.disk.open(&log.file_name(1), OpenOptions::create()).await?;
         let checksum = log.config.checksum;
         let dependencies = dependencies_behind(&log, &at);
-        let (synced_length, synced_lsn) = (0, 0);
-        let mut writer = Writer {
-            log,
-            file,
-            checksum,
-            at,
-            synced_length,
-            synced_lsn,
-            hold,
-            dependencies,
-            out: Vec::new(),
-        };
+        let (out, copied) = (Vec::new(), Vec::new());
+        let mut writer =
+            Writer { log, file, checksum, at, synced_length: 0, hold, dependencies, out, copied };
         writer.next_file().await?;
         Ok(writer)
     }
@@ -115,9 +113,10 @@ impl Writer {
             published.executed = at.executed.clone();
             published.purged = at.purged.clone();
         }
-        let (synced_length, synced_lsn) = (at.length, at.lsn);
+        let synced_length = at.length;
         let dependencies = dependencies_behind(&log, &at);
-        Ok(Writer { log, file, checksum, at, synced_length, synced_lsn, hold, dependencies, out: Vec::new() })
+        let (out, copied) = (Vec::new(), Vec::new());
+        Ok(Writer { log, file, checksum, at, synced_length, hold, dependencies, out, copied })
     }
 
     /// Until the log is closed.
@@ -126,7 +125,7 @@ impl Writer {
             match self.log.engine.next_events().await? {
                 EventNews::Commits(commits) => {
                     for commit in &commits {
-                        self.add(commit)?;
+                        self.add(commit).await?;
                         if self.out.len() >= WRITE_BYTES {
                             self.write().await?;
                         }
@@ -136,6 +135,7 @@ impl Writer {
                         self.rotate(true).await?;
                     } else if self.at.length - self.synced_length >= SYNC_BYTES {
                         self.store().await?;
+                        self.log_identifiers();
                     }
                 }
                 EventNews::Called => {
@@ -146,6 +146,7 @@ impl Writer {
                         result?;
                     }
                     self.store().await?;
+                    self.log_identifiers();
                 }
                 EventNews::Stopped => {
                     self.put(&Event::Stop, 0);
@@ -171,7 +172,8 @@ impl Writer {
         }
         self.purge(self.at.file).await?;
         let old = self.log.file_name(self.at.file);
-        self.at = Position { lsn: self.at.lsn, file: first - 1, ..Position::default() };
+        self.at =
+            Position { lsn: self.at.lsn, log_from: self.at.log_from, file: first - 1, ..Position::default() };
         self.log.published.lock().files.clear();
         self.next_file().await?;
         self.log.env.disk.remove(&old).await?;
@@ -183,27 +185,38 @@ impl Writer {
         self.purge(number.min(oldest_read)).await
     }
 
-    /// The transaction's bytes, unwritten.
-    fn add(&mut self, commit: &CommittedEvents) -> Result<(), SourceError> {
+    /// The transaction's bytes, which readers do not see yet: unwritten, but for those of a large one.
+    async fn add(&mut self, commit: &CommittedEvents) -> Result<(), SourceError> {
         let package = CommitPackage::decode(&commit.bytes)?;
         let number = self.at.sequence_number + 1;
         let last_committed = self.dependencies.last_committed(number, package.keys.as_deref());
-        let place = Place {
-            source: self.log.config.server_uuid,
-            executed: &self.at.executed,
-            sequence_number: number,
-            last_committed,
-            position: self.at.length + self.out.len() as u64,
-            checksum: self.checksum,
-            xid: commit.lsn,
+        let gtid = match package.file {
+            Some(file) => self.copy_large(&package, file, (commit.lsn, last_committed)).await?,
+            None => {
+                let (place, out) = self.place(commit.lsn, last_committed);
+                package.write(&place, out)?
+            }
         };
-        let gtid = package.write(&place, &mut self.out)?;
         if let Some(gtid) = gtid {
             self.at.executed.add(gtid);
         }
         self.at.sequence_number += 1;
         self.at.lsn = commit.lsn;
         Ok(())
+    }
+
+    /// Where the next transaction goes, and what its bytes are appended to.
+    fn place(&mut self, lsn: u64, last_committed: u64) -> (Place<'_>, &mut Vec<u8>) {
+        let place = Place {
+            source: self.log.config.server_uuid,
+            executed: &self.at.executed,
+            sequence_number: self.at.sequence_number + 1,
+            last_committed,
+            position: self.at.length,
+            checksum: self.checksum,
+            xid: lsn,
+        };
+        (place, &mut self.out)
     }
 
     fn put(&mut self, event: &Event, flags: u16) {
@@ -258,7 +271,7 @@ impl Writer {
     /// Makes sure of what is written, and lets the engine's log before it go.
     async fn store(&mut self) -> Result<(), SourceError> {
         let lsn = self.log.engine.events_taken_to(self.at.lsn);
-        if self.at.length == self.synced_length && lsn <= self.synced_lsn {
+        if self.at.length == self.synced_length && lsn <= self.at.log_from {
             return Ok(());
         }
         loop {
@@ -271,13 +284,14 @@ impl Writer {
 
     async fn try_store(&mut self, lsn: u64) -> Result<(), SourceError> {
         self.file.sync_all().await?;
-        let position = Position { lsn: lsn.max(self.synced_lsn), ..self.at.clone() };
-        store_position(&self.log.env, &position).await?;
+        self.at.log_from = lsn.max(self.at.log_from);
+        // No commit with events is between them.
+        self.at.lsn = self.at.lsn.max(self.at.log_from);
+        store_position(&self.log.env, &self.at).await?;
         self.synced_length = self.at.length;
-        self.synced_lsn = position.lsn;
         self.dependencies = dependencies_behind(&self.log, &self.at);
-        Engine::release_log(&mut self.hold, position.lsn);
-        Ok(())
+        Engine::release_log(&mut self.hold, self.at.log_from);
+        self.remove_copied().await
     }
 
     /// Ends the file and begins the next one.
@@ -332,7 +346,20 @@ impl Writer {
         }
         self.log.written_lsn.store(self.at.lsn, Ordering::Release);
         self.log.progress.wake_all();
+        self.log_identifiers();
         Ok(())
+    }
+
+    /// Says in the engine's log which identifiers are taken, so that an archive of it knows without these files.
+    fn log_identifiers(&self) {
+        let source = self.log.config.server_uuid;
+        let mut state = IdentifierState { source, executed: self.at.executed.clone() };
+        self.log.engine.log_event_state(|untaken| {
+            for bytes in untaken {
+                state.add(CommitPackage::choice_of(bytes).ok()?);
+            }
+            (!state.executed.is_empty()).then(|| state.encode())
+        });
     }
 
     async fn write_index(&self, files: &[LogFile]) -> Result<(), SourceError> {
@@ -384,60 +411,4 @@ impl Writer {
 /// What a note of the position leaves to remember: nothing.
 fn dependencies_behind(log: &BinaryLog, at: &Position) -> Dependencies {
     Dependencies::behind(at.sequence_number, (log.config.live)().dependency_keys_max)
-}
-
-/// The numbers that the index has; `None` without an index.
-async fn listed_files(log: &BinaryLog) -> Result<Option<Vec<u64>>, SourceError> {
-    let file = match log.env.disk.open(&log.index_name(), OpenOptions::existing()).await {
-        Ok(file) => file,
-        Err(error) if error.is_not_found() => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let bytes = read(&*file, 0, file.len().await?).await?;
-    let prefix = format!("./{}.", log.config.base);
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(Some(text.lines().filter_map(|line| line.strip_prefix(&prefix)?.parse().ok()).collect()))
-}
-
-/// The files by their names, with their lengths.
-async fn files_on_disk(log: &BinaryLog) -> Result<Vec<LogFile>, SourceError> {
-    let mut files = Vec::new();
-    let prefix = format!("{}.", log.config.base);
-    for name in log.env.disk.list("").await? {
-        let Some(number) = name.strip_prefix(&prefix).and_then(|number| number.parse().ok()) else {
-            continue;
-        };
-        let file = log.open_file(number).await?;
-        let length = file.len().await?;
-        let head = read(&*file, 0, length.min(64)).await?;
-        let header = head.get(MAGIC.len()..).and_then(EventHeader::read);
-        files.push(LogFile { number, length, begun_at: header.map_or(0, |header| header.timestamp) });
-    }
-    files.sort_by_key(|file| file.number);
-    Ok(files)
-}
-
-/// What a file's header says of the files before it.
-pub(crate) async fn previous_gtids(log: &BinaryLog, number: u64) -> Result<GtidSet, SourceError> {
-    let file = log.open_file(number).await?;
-    let length = file.len().await?;
-    let mut wanted = 4096;
-    loop {
-        let head = read(&*file, 0, length.min(wanted)).await?;
-        for raw in Events::of_file(&head)? {
-            if let Event::PreviousGtids(set) = Event::decode(&raw?)? {
-                return Ok(set);
-            }
-        }
-        if wanted >= length {
-            return Err(SourceError::Damaged(format!("{} has no header", log.file_name(number))));
-        }
-        wanted *= 4;
-    }
-}
-
-pub(crate) async fn read(file: &dyn File, offset: u64, length: u64) -> Result<Vec<u8>, SourceError> {
-    let (buffer, result) = file.read_at(offset, IoBuf::for_overwriting(length as usize)).await;
-    result?;
-    Ok(buffer.as_slice().to_vec())
 }

@@ -2,16 +2,24 @@
 //! of the binary log, statement by statement.
 //!
 //! Invariant: a change is noted after it has been made, with the transaction's savepoint of that moment; so a rollback
-//! to a savepoint forgets exactly what it undoes. Notes are made by `change`, statements begin by `session`'s word.
-use crate::error::damaged;
-use crate::row_shape::{masks, shown, table_map};
+//! to a savepoint forgets exactly what it undoes. Beyond `memory_bytes` notes go to a temporary file, and at the commit the
+//! events to one that the commit names (decision 0058). Notes are made by `change`, statements begin by `session`'s word.
+mod encoding;
+mod notes;
+mod overflow;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{damaged, engine_error};
+use crate::row_shape::{masks, shown};
 use crate::write_set::WriteSet;
-use binlog::{
-    BinlogError, Checksum, CommitPackage, DatabaseFilter, Event, EventHeader, Query, RowMetadata, RowsHeader,
-    RowsKind, XaPrepare, event_type, header_flag, put_image, rows_flag, write_event,
-};
+use binlog::{CommitPackage, DatabaseFilter, FileOfEvents, Query, RowMetadata, RowsKind, XaPrepare, put_image};
 use datum::{ErrorCode, SqlError, Value};
-use engine::{EventSource, Transaction};
+use encoding::{EventBytes, Shape};
+use engine::{Engine, EngineError, EventFile, EventSource, Transaction};
+use env::{BoxFuture, TemporarySpace};
+use notes::{Note, Notes};
+use overflow::Overflow;
 use schema::TableDef;
 use std::any::Any;
 use std::sync::Arc;
@@ -29,16 +37,20 @@ pub enum RowImages {
 }
 
 /// What the events of a transaction have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EventSettings {
     pub images: RowImages,
     pub metadata: RowMetadata,
     /// `binlog_row_event_max_size`.
     pub event_bytes: usize,
-    /// `max_binlog_cache_size`, or less.
+    /// `max_binlog_cache_size`.
     pub bytes_max: u64,
     /// Rows of other databases are not noted.
     pub databases: Arc<DatabaseFilter>,
+    /// What is in memory at most, and goes into the log.
+    pub memory_bytes: u64,
+    /// Where the rest is until the commit.
+    pub temporary: Arc<TemporarySpace>,
     /// Everything but the events; the moment of the commit is added with the commit.
     pub package: CommitPackage,
     /// The moment of the commit.
@@ -58,32 +70,16 @@ pub struct StatementEvents {
     pub begin: Arc<Query>,
 }
 
-/// One table and which of its columns are in the images.
-#[derive(Clone, Debug, PartialEq)]
-struct Shape {
-    table: Arc<TableDef>,
-    kind: RowsKind,
-    before: Vec<bool>,
-    after: Vec<bool>,
-    /// A foreign key made the change: whoever applies it checks none.
-    follows_key: bool,
-}
-
-struct Note {
-    savepoint: u64,
-    /// Where its images end in `images`.
-    end: usize,
-    shape: usize,
-    statement: usize,
-}
-
 /// See the head of this file.
 pub struct RowEvents {
     settings: EventSettings,
-    statements: Vec<StatementEvents>,
     shapes: Vec<Shape>,
-    notes: Vec<Note>,
-    images: Vec<u8>,
+    /// The newest notes.
+    notes: Notes,
+    /// Those before, of a large transaction.
+    overflow: Option<Overflow>,
+    /// How many events are in the file that was written for the commit.
+    file_count: u64,
     /// What is noted now was made by a foreign key.
     follows_key: bool,
     /// A statement that is one event: data definition, or the end of a prepared transaction.
@@ -118,10 +114,10 @@ impl RowEvents {
     pub fn new(settings: EventSettings) -> RowEvents {
         RowEvents {
             settings,
-            statements: Vec::new(),
             shapes: Vec::new(),
-            notes: Vec::new(),
-            images: Vec::new(),
+            notes: Notes::default(),
+            overflow: None,
+            file_count: 0,
             follows_key: false,
             query: None,
             created: None,
@@ -133,7 +129,8 @@ impl RowEvents {
 
     /// BEGIN and COMMIT and nothing between.
     pub fn of_nothing(settings: EventSettings, statement: StatementEvents) -> RowEvents {
-        RowEvents { statements: vec![statement], is_kept: true, ..RowEvents::new(settings) }
+        let notes = Notes { statements: vec![statement], ..Notes::default() };
+        RowEvents { notes, is_kept: true, ..RowEvents::new(settings) }
     }
 
     /// The events of a statement that is written as its text, in one transaction with what it does.
@@ -153,16 +150,17 @@ impl RowEvents {
 
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.query.is_none() && self.created.is_none() && self.notes.is_empty() && !self.is_kept
+        let has_notes = !self.notes.notes.is_empty() || self.has_overflow();
+        self.query.is_none() && self.created.is_none() && !has_notes && !self.is_kept
+    }
+
+    fn has_overflow(&self) -> bool {
+        self.overflow.as_ref().is_some_and(|overflow| !overflow.is_empty())
     }
 
     /// The rows that follow are of another statement.
     pub fn begin_statement(&mut self, statement: StatementEvents) {
-        let is_empty = self.notes.last().is_none_or(|note| note.statement + 1 < self.statements.len());
-        if is_empty {
-            self.statements.pop();
-        }
-        self.statements.push(statement);
+        self.notes.begin_statement(statement);
     }
 
     fn shape(&mut self, shape: Shape) -> usize {
@@ -182,7 +180,7 @@ impl RowEvents {
         before: Option<&[Value]>,
         after: Option<&[Value]>,
     ) -> Result<(), SqlError> {
-        if self.statements.is_empty() || !self.settings.databases.takes(&table.database) {
+        if self.notes.statements.is_empty() || !self.settings.databases.takes(&table.database) {
             return Ok(());
         }
         let kind = match (before, after) {
@@ -195,153 +193,126 @@ impl RowEvents {
         for (row, mask) in images.into_iter().filter_map(|(row, mask)| Some((row?, mask))) {
             let present = shown(table).zip(mask).filter(|(_, present)| **present).map(|(place, _)| place);
             let cells = present.map(|place| (&row[place], &table.columns[place].column_type));
-            put_image(cells, &mut self.images).map_err(|_| damaged(&table.name))?;
+            put_image(cells, &mut self.notes.images).map_err(|_| damaged(&table.name))?;
         }
-        if self.images.len() as u64 > self.settings.bytes_max {
+        let before_bytes = self.overflow.as_ref().map_or(0, Overflow::image_bytes);
+        if before_bytes + self.notes.images.len() as u64 > self.settings.bytes_max {
             return Err(ER_TRANS_CACHE_FULL.plain());
         }
         let (before, after, follows_key) = (masks_before, masks_after, self.follows_key);
         let shape = Shape { table: table.clone(), kind, before, after, follows_key };
         let shape = self.shape(shape);
-        let (end, statement) = (self.images.len(), self.statements.len() - 1);
-        self.notes.push(Note { savepoint, end, shape, statement });
+        let (end, statement) = (self.notes.images.len(), self.notes.statements.len() - 1);
+        self.notes.notes.push(Note { savepoint, end, shape, statement });
         Ok(())
     }
 
-    /// The events of all statements, without positions and checksums.
-    fn events(&self) -> Result<Vec<u8>, BinlogError> {
-        let mut out = Vec::with_capacity(self.images.len() + 512);
-        let mut rest = &self.notes[..];
-        let mut start = 0;
-        let first = rest.first().map(|note| note.statement);
-        let Some(begun) = self.statements.get(first.unwrap_or_default()) else { return Ok(out) };
-        let control = |sql: Vec<u8>, out: &mut Vec<u8>| {
-            let query = Event::Query(Query { sql, ..Query::clone(&begun.begin) });
-            self.put(begun.timestamp, header_flag::SUPPRESS_USE, &query, out);
+    /// Moves the notes to the temporary file if they are too many.
+    async fn make_room(&mut self) -> Result<(), EngineError> {
+        let overflow = match &mut self.overflow {
+            Some(overflow) => overflow,
+            None => self.overflow.insert(Overflow::create(&self.settings.temporary).await?),
         };
-        match &self.branch {
-            Some(branch) => control(format!("XA START {}", branch.xid()).into_bytes(), &mut out),
-            None => control(begun.begin.sql.clone(), &mut out),
-        }
-        if let Some(created) = &self.created {
-            self.put_text(created, &mut out);
-        }
-        while let Some(first) = rest.first() {
-            let statement = &self.statements[first.statement];
-            let count = rest.iter().take_while(|note| note.statement == first.statement).count();
-            let (notes, behind) = rest.split_at(count);
-            self.put_statement(statement, notes, start, &mut out);
-            start = notes.last().map_or(start, |note| note.end);
-            rest = behind;
-        }
-        if self.is_kept {
-            control(b"COMMIT".to_vec(), &mut out);
-        }
-        if let Some(branch) = &self.branch {
-            control(format!("XA END {}", branch.xid()).into_bytes(), &mut out);
-            self.put(begun.timestamp, 0, &Event::XaPrepare(branch.clone()), &mut out);
-        }
-        Ok(out)
+        overflow.settle(&mut self.notes).await?;
+        overflow.push(&mut self.notes).await
     }
 
-    fn put_text(&self, text: &TextEvent, out: &mut Vec<u8>) {
-        self.put(text.timestamp, text.flags, &Event::Query(text.query.clone()), out);
+    fn is_too_large(&self) -> bool {
+        self.notes.bytes() as u64 > self.settings.memory_bytes
     }
 
-    fn put(&self, timestamp: u32, flags: u16, event: &Event, out: &mut Vec<u8>) {
-        let mut body = Vec::new();
-        event.encode(&mut body);
-        self.put_body(timestamp, flags, event.event_type(), &body, out);
-    }
-
-    fn put_body(&self, timestamp: u32, flags: u16, event_type: u8, body: &[u8], out: &mut Vec<u8>) {
-        let server_id = self.settings.package.server_id;
-        let header = EventHeader { timestamp, event_type, server_id, flags, ..EventHeader::default() };
-        write_event(&header, body, Checksum::None, out);
-    }
-
-    /// The tables of a statement, then its rows.
-    fn put_statement(
-        &self,
-        statement: &StatementEvents,
-        notes: &[Note],
-        mut start: usize,
-        out: &mut Vec<u8>,
-    ) {
-        let timestamp = statement.timestamp;
-        if let Some(text) = &statement.rows_query {
-            let mut body = vec![0];
-            body.extend_from_slice(text);
-            self.put_body(timestamp, header_flag::IGNORABLE, event_type::ROWS_QUERY, &body, out);
+    /// The events of all that is in memory, without positions and checksums.
+    fn events(&self) -> Vec<u8> {
+        let mut out = EventBytes::with_room(self.notes.images.len() + 512);
+        let first = self.notes.notes.first().map_or(0, |note| note.statement);
+        if let Some(begun) = self.notes.statements.get(first) {
+            self.put_begin(begun, &mut out);
+            self.put_notes(&self.notes, &mut out);
+            self.put_end(begun, &mut out);
         }
-        let mut tables: Vec<&Arc<TableDef>> = Vec::new();
-        for note in notes {
-            let table = &self.shapes[note.shape].table;
-            if tables.last().is_none_or(|last| last.id != table.id)
-                && tables.iter().all(|one| one.id != table.id)
-            {
-                let map = Event::TableMap(table_map(table, self.settings.metadata));
-                self.put(timestamp, 0, &map, out);
-                tables.push(table);
-            }
+        out.bytes
+    }
+
+    /// The events of all, in a file.
+    async fn write_events(&mut self, engine: &Engine) -> Result<EventFile, EngineError> {
+        if let Some(overflow) = &mut self.overflow {
+            overflow.settle(&mut self.notes).await?;
         }
-        let mut rest = notes;
-        while let Some(first) = rest.first() {
-            // At least one row, and what fits.
-            let fits =
-                |note: &&Note| note.shape == first.shape && note.end - start <= self.settings.event_bytes;
-            let count = rest[1..].iter().take_while(fits).count() + 1;
-            let (rows, behind) = rest.split_at(count);
-            let end = rows[count - 1].end;
-            let shape = &self.shapes[first.shape];
-            let last = if behind.is_empty() { rows_flag::STATEMENT_END } else { 0 };
-            let header = RowsHeader {
-                kind: shape.kind,
-                table_id: shape.table.id.0,
-                flags: statement.flags
-                    | last
-                    | if shape.follows_key { rows_flag::NO_FOREIGN_KEY_CHECKS } else { 0 },
-                extra: Vec::new(),
-                before: shape.before.clone(),
-                after: shape.after.clone(),
+        let mut writer = engine.create_event_file().await?;
+        let (mut out, mut begun, mut count) = (EventBytes::default(), None, 0);
+        let blocks = self.overflow.as_ref().map_or(0, Overflow::block_count);
+        for place in 0..=blocks {
+            let loaded;
+            let notes = match &self.overflow {
+                Some(overflow) if place < blocks => {
+                    loaded = overflow.load(place).await?;
+                    &loaded
+                }
+                _ => &self.notes,
             };
-            let mut body = Vec::with_capacity(end - start + 64);
-            header.encode(&mut body);
-            body.extend_from_slice(&self.images[start..end]);
-            self.put_body(timestamp, 0, shape.kind.event_type(), &body, out);
-            start = end;
-            rest = behind;
+            if let (None, Some(first)) = (&begun, notes.notes.first()) {
+                let statement = notes.statements[first.statement].clone();
+                self.put_begin(&statement, &mut out);
+                begun = Some(statement);
+            }
+            self.put_notes(notes, &mut out);
+            if let Some(begun) = begun.as_ref().filter(|_| place == blocks) {
+                self.put_end(begun, &mut out);
+            }
+            writer.append(&out.bytes).await?;
+            count += out.count;
+            out = EventBytes::default();
         }
+        self.file_count = count;
+        writer.finish().await
     }
 }
 
 impl EventSource for RowEvents {
     fn undone_to(&mut self, savepoint: u64) {
-        let kept = self.notes.partition_point(|note| note.savepoint <= savepoint);
-        self.notes.truncate(kept);
-        self.images.truncate(self.notes.last().map_or(0, |note| note.end));
+        self.notes.undo_to(savepoint);
+        if let Some(overflow) = &mut self.overflow {
+            overflow.undo_to(savepoint);
+        }
         if savepoint == 0 {
             self.query = None;
         }
     }
 
-    fn finish(&mut self) -> Vec<u8> {
+    fn write_file<'a>(
+        &'a mut self,
+        engine: &'a Engine,
+    ) -> Option<BoxFuture<'a, Result<EventFile, EngineError>>> {
+        match self.has_overflow() {
+            true => Some(Box::pin(self.write_events(engine))),
+            false => None,
+        }
+    }
+
+    fn finish(&mut self, file: Option<&EventFile>) -> Vec<u8> {
         let mut package = self.settings.package.clone();
         match &self.query {
             Some(text) => {
                 package.timestamp = text.timestamp;
                 package.has_statements = true;
                 package.ends_in_xid = false;
-                self.put_text(text, &mut package.events);
+                let mut events = EventBytes::default();
+                self.put_text(text, &mut events);
+                package.events = events.bytes;
             }
             None if self.is_empty() => return Vec::new(),
             None => {
-                package.timestamp = self.statements.last().map_or(0, |statement| statement.timestamp);
+                package.timestamp = self.notes.statements.last().map_or(0, |statement| statement.timestamp);
                 let is_plain = self.created.is_none() && self.branch.is_none();
                 package.keys = self.writes.take().filter(|_| is_plain);
                 package.has_statements = self.created.is_some() || self.is_kept;
                 package.ends_in_xid = self.branch.is_none() && !self.is_kept;
-                package.events = self.events().unwrap_or_default();
+                let count = self.file_count;
+                package.file =
+                    file.map(|file| FileOfEvents { number: file.number(), bytes: file.bytes(), count });
+                if file.is_none() {
+                    package.events = self.events();
+                }
             }
         }
         package.immediate_commit_us = (self.settings.now_us)();
@@ -364,7 +335,7 @@ pub fn row_events(transaction: &mut Transaction) -> Option<&mut RowEvents> {
 }
 
 /// Notes a change that has just been made.
-pub(crate) fn note_change(
+pub(crate) async fn note_change(
     transaction: &mut Transaction,
     table: &Arc<TableDef>,
     before: Option<&[Value]>,
@@ -374,14 +345,17 @@ pub(crate) fn note_change(
         return Ok(());
     }
     let savepoint = transaction.savepoint().0;
-    match row_events(transaction) {
-        Some(events) => events.note(savepoint, table, before, after),
-        None => Ok(()),
+    let Some(events) = row_events(transaction) else { return Ok(()) };
+    events.note(savepoint, table, before, after)?;
+    if events.is_too_large() {
+        let made = Box::pin(events.make_room()).await;
+        return made.map_err(|error| engine_error(&table.name, error));
     }
+    Ok(())
 }
 
 /// Notes a row that has come into a new table without the table's own ways.
-pub fn note_loaded(
+pub async fn note_loaded(
     transaction: &mut Transaction,
     table: &Arc<TableDef>,
     row: &[Value],
@@ -389,7 +363,7 @@ pub fn note_loaded(
     if let Some(events) = row_events(transaction) {
         events.writes.give_up();
     }
-    note_change(transaction, table, None, Some(row))
+    note_change(transaction, table, None, Some(row)).await
 }
 
 /// Says whether what is changed next follows from a foreign key, or has had its children dealt with: whoever applies it checks
