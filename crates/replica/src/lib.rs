@@ -13,5 +13,5 @@ mod greeting;
 mod receiver;
 mod stream;
 
-pub use copy::{CopyPlan, CopySource, Facts, copy};
+pub use copy::{CopyPlan, CopySource, Facts, InsertText, copy, literal, quoted};
 pub use receiver::receive;

@@ -26,6 +26,7 @@ use client::Client;
 use commands::{Conversation, Departure};
 use stream::DetachedStream;
 pub(crate) use transport::Transport;
+pub(crate) use value_encoding::text_row;
 
 /// What a client takes for as long as it stays.
 pub(crate) struct Stay {

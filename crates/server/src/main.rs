@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Verify(directory, key)) => return verify(&directory, key.as_deref()),
         Ok(Command::Restore(plan)) => server::restore(&plan),
+        Ok(Command::RestoreTable(plan)) => server::restore_table(&plan),
         Ok(Command::Prune(plan)) => server::prune(&plan),
         Ok(Command::Inspect(directory, what)) => server::inspect(&directory, what),
         Ok(Command::Serve(settings)) => match server::run(*settings) {

@@ -14,7 +14,9 @@ mod resolve;
 mod settings;
 mod table;
 mod value;
+mod words;
 
 pub use command_line::{Command, parse_command_line};
 pub use help::{help_text, long_help_text};
 pub use settings::{SessionMoves, Settings};
+pub(crate) use words::name_and_value;

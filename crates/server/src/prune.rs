@@ -12,6 +12,7 @@ use engine::BackupHead;
 use env::local::block_on;
 
 use crate::backup_file::read_key;
+use crate::options::name_and_value;
 use crate::restore::show_time;
 
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
@@ -39,11 +40,7 @@ impl PrunePlan {
                 is_dry = true;
                 continue;
             }
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.as_str(), words.next().map(String::as_str)),
-            };
-            let value = value.ok_or_else(|| format!("prune: '{name}' needs a value"))?;
+            let (name, value) = name_and_value("prune", word, &mut words)?;
             let number = || value.parse::<u64>().map_err(|_| format!("prune: '{value}' is no number"));
             match name {
                 "--backups" => backups = Some(PathBuf::from(value)),

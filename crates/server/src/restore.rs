@@ -17,6 +17,7 @@ use instance::Directories;
 use crate::backup_file;
 use crate::copy_directory::{CopyDirectories, refuse_unfinished};
 use crate::data_directory::hold_for_reading;
+use crate::options::name_and_value;
 
 const MEGABYTE: u64 = 1 << 20;
 
@@ -39,11 +40,7 @@ impl RestorePlan {
         let (mut increments, mut key_file) = (Vec::new(), None);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.as_str(), words.next().map(String::as_str)),
-            };
-            let value = value.ok_or_else(|| format!("restore: '{name}' needs a value"))?;
+            let (name, value) = name_and_value("restore", word, &mut words)?;
             match name {
                 "--from" => from = Some(PathBuf::from(value)),
                 "--to" => to = Some(PathBuf::from(value)),
@@ -103,6 +100,12 @@ pub(crate) fn show_time(unix_us: u64) -> String {
 
 /// Does it and says what came out.
 pub fn restore(plan: &RestorePlan) -> Result<(), String> {
+    println!("{}", describe(&make(plan)?, &plan.to));
+    Ok(())
+}
+
+/// Makes the directory.
+pub(crate) fn make(plan: &RestorePlan) -> Result<Restored, String> {
     let RestorePlan { from, to, archive, until, .. } = plan;
     let open = |path: &PathBuf| match env::real_disk(path) {
         Ok(disk) => Ok(disk as Arc<dyn Disk>),
@@ -129,11 +132,11 @@ pub fn restore(plan: &RestorePlan) -> Result<(), String> {
     })
 }
 
-/// Makes the directory, has it filled and says what came out.
+/// Makes the directory and has it filled.
 fn restore_into(
     to: &Path,
     fill: impl FnOnce(Arc<dyn Disk>, &(dyn Fn(u64) + Sync)) -> Result<Restored, ArchiveError>,
-) -> Result<(), String> {
+) -> Result<Restored, String> {
     let target = CopyDirectories.create(to).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             format!("{} is there already: name a new directory", to.display())
@@ -147,29 +150,29 @@ fn restore_into(
         CopyDirectories.finish(to).map_err(|error| ArchiveError::Io(error.to_string()))?;
         Ok(restored)
     });
-    match restored {
-        Ok(restored) => {
-            println!("{}", describe(&restored, to));
-            Ok(())
-        }
-        Err(error) => {
-            // What was made is of no use to anybody.
-            let _ = std::fs::remove_dir_all(to);
-            Err(format!("not restored: {error}"))
-        }
-    }
+    restored.map_err(|error| {
+        // What was made is of no use to anybody.
+        let _ = std::fs::remove_dir_all(to);
+        format!("not restored: {error}")
+    })
 }
 
-fn describe(restored: &Restored, to: &Path) -> String {
+/// What is in it, for people.
+pub(crate) fn moment_of(restored: &Restored) -> String {
     let newest = match restored.last_commit_us {
         Some(time) => format!("; the newest commit is of {}", show_time(time)),
         None => String::new(),
     };
-    let mut text = format!("{} is restored as of LSN {}{newest}", to.display(), restored.to_lsn);
+    let mut text = format!("LSN {}{newest}", restored.to_lsn);
     if !restored.is_reached {
         text.push_str("\nthe log ends before that moment: what was committed later is not in it");
     }
+    text
+}
+
+fn describe(restored: &Restored, to: &Path) -> String {
     let to = to.display();
+    let mut text = format!("{to} is restored as of {}", moment_of(restored));
     text.push_str(&format!(
         "\ncheck it:   evenkeel verify {to}\nstart it:   evenkeel serve --datadir={to} --port=3307"
     ));

@@ -461,7 +461,7 @@ fn initial_password(settings: &Settings, is_new: bool) -> Result<String, String>
     }
 }
 
-struct TokioTimer;
+pub(crate) struct TokioTimer;
 
 impl Timer for TokioTimer {
     fn sleep(&self, duration: Duration) -> SleepFuture {

@@ -327,9 +327,9 @@ fn write_large(mut client: RawClient, writer: u64, seed: u64, done: &AtomicU64) 
             format!("insert into d.t select {first} + n, {number}, repeat('x', 900) from d.numbers"),
             "savepoint s".to_owned(),
             format!("update d.t set n = n + 1, s = repeat('y', 900) where id between {first} and {middle}"),
-            if number % 2 == 0 { "rollback to s" } else { "release savepoint s" }.to_owned(),
+            if number.is_multiple_of(2) { "rollback to s" } else { "release savepoint s" }.to_owned(),
             format!("update d.t set n = n + 5 where id between {middle} and {last}"),
-            if number % 5 == 0 { "rollback" } else { "commit" }.to_owned(),
+            if number.is_multiple_of(5) { "rollback" } else { "commit" }.to_owned(),
             format!("update d.t set n = 0 where id = {first}"),
         ];
         for statement in statements {

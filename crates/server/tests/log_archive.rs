@@ -181,3 +181,67 @@ fn another_history_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("use another folder"), "{said}");
 }
+
+#[test]
+fn a_table_comes_back_beside_itself() {
+    let place = TestDirectory::new();
+    let archive = place.path().join("archive");
+    let server = start(TestDirectory::new(), &archive);
+    let mut client = server.log_in();
+    for statement in [
+        "create database d",
+        "create table d.counter (n bigint)",
+        "create table d.t (id int auto_increment primary key, filler text)",
+        "create table d.kinds (id int auto_increment primary key, f float, d double, b varbinary(20), \
+         t varchar(50) character set latin1, j json, e enum('one', 'two'), bits bit(9), moment timestamp(3) null, \
+         parent int, doubled int generated always as (parent * 2) stored, key (t, f), check (parent < 1000000), \
+         foreign key (parent) references d.t (id))",
+        "insert into d.counter values (0)",
+        "insert into d.t (id) values (1)",
+        "insert into d.kinds (f, d, b, t, j, e, bits, moment, parent) values \
+         (0.1, 1e-300, x'00ff27', 'caf\u{e9} ''\\\\', '{\"a\": [1, null]}', 'two', b'101010101', '2026-03-02 14:03:00.125', 1), \
+         (3.4e38, null, null, null, null, null, null, null, null)",
+    ] {
+        client.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+    }
+    let backup = place.path().join("full.ekb").display().to_string();
+    let dsn = format!("mysql://root@127.0.0.1:{}", server.port);
+    let (is_good, said) = run_program(&place, &["backup", "--dsn", &dsn, "--to-file", &backup]);
+    assert!(is_good, "{said}");
+    for _ in 0..12 {
+        client
+            .execute("insert into d.kinds (f, d, b, t, j, e, bits, moment, parent) select f, d + id, b, t, j, e, bits, moment, parent from d.kinds")
+            .expect("rows");
+    }
+    let sum = |client: &mut RawClient, table: &str| {
+        client.query(&format!("checksum table d.{table}")).expect("a sum")[0][1].clone()
+    };
+    let before = sum(&mut client, "kinds");
+    let lsn = number(&mut client, "show global status like 'Innodb_redo_log_current_lsn'").to_string();
+    client.execute("delete from d.kinds where id % 3 = 0").expect("a mistake");
+    count(&mut client);
+    std::thread::sleep(Duration::from_millis(1500));
+    let (archive, work) = (archive.display().to_string(), place.path().join("work"));
+    std::fs::create_dir(&work).expect("a directory");
+    let work_name = work.display().to_string();
+    let restore = |new: &str| {
+        let words = ["restore-table", "--dsn", &dsn, "--table=d.kinds", "--as", new, "--from", &backup];
+        let moment = ["--archive", &archive, "--until", &lsn, "--work", &work_name];
+        run_program(&place, &[&words[..], &moment].concat())
+    };
+    let (is_good, said) = restore("d.before");
+    assert!(is_good && said.contains("8192 rows"), "{said}");
+    assert_eq!(sum(&mut client, "before"), before);
+    assert_ne!(sum(&mut client, "kinds"), before);
+    let made = client.query("show create table d.before").expect("a table")[0][1].clone().expect("a text");
+    assert!(made.contains("CHECK") && !made.contains("FOREIGN KEY"), "{made}");
+    let (is_good, said) = restore("d.before");
+    assert!(!is_good && said.contains("is there already"), "{said}");
+    let (is_good, said) = restore("absent.before");
+    assert!(!is_good, "{said}");
+    client.execute("create table d.other_restoring (id int)").expect("a table");
+    let (is_good, said) = restore("d.other");
+    assert!(!is_good && said.contains("other_restoring"), "{said}");
+    assert_eq!(number(&mut client, "select count(*) from d.other_restoring"), 0);
+    assert_eq!(std::fs::read_dir(&work).expect("a directory").count(), 0, "nothing is left");
+}

@@ -5,6 +5,7 @@
 //!
 //! `origin` is the source, `schema`, `rows`, `programs` and `accounts` are what is copied, in that order; `progress` tells of it.
 mod accounts;
+mod insert_text;
 mod names;
 mod origin;
 mod programs;
@@ -19,7 +20,8 @@ use client::{Dsn, TlsMode};
 use instance::Instance;
 use session::Session;
 
-use self::names::literal;
+pub use self::insert_text::InsertText;
+pub use self::names::{literal, quoted};
 pub use self::origin::Facts;
 use self::origin::{Moment, Origin};
 use self::progress::Progress;

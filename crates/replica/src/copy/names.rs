@@ -1,12 +1,12 @@
 //! Names and texts as parts of statements.
 
 /// A name in backticks.
-pub(super) fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// A literal of a text.
-pub(super) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
     put_text(text.as_bytes(), &mut out);
     String::from_utf8(out).unwrap_or_default()

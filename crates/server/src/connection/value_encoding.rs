@@ -31,7 +31,7 @@ fn reserve(out: &mut Vec<u8>, values: &[Value]) {
     }
 }
 
-pub(super) fn text_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Value]) {
+pub(crate) fn text_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Value]) {
     env::tick(values.len() * TICKS_PER_CELL);
     reserve(out, values);
     let mut row = TextRow::new(out);

@@ -9,6 +9,7 @@ use replica::CopySource;
 
 use crate::prune::PrunePlan;
 use crate::restore::RestorePlan;
+use crate::restore_table::RestoreTablePlan;
 
 use super::settings::{Given, Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
@@ -24,6 +25,8 @@ pub enum Command {
     Verify(PathBuf, Option<PathBuf>),
     /// Makes a data directory of a backup and archived log.
     Restore(RestorePlan),
+    /// One table as it was, into a running server.
+    RestoreTable(Box<RestoreTablePlan>),
     /// Removes old backup files.
     Prune(PrunePlan),
     /// Shows one thing of a data directory.
@@ -47,6 +50,13 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         return match rest {
             [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
             _ => RestorePlan::parse(rest).map(Command::Restore),
+        };
+    }
+    if let Some(("restore-table", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return match rest {
+            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
+            _ => RestoreTablePlan::parse(rest).map(|plan| Command::RestoreTable(Box::new(plan))),
         };
     }
     if let Some(("prune", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {

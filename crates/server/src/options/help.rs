@@ -12,6 +12,7 @@ Usage: evenkeel [serve] [options]
        evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
        evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN | [before-]gtid:ID]
                         [--key-file FILE]
+       evenkeel restore-table --dsn DSN --table DATABASE.TABLE --as DATABASE.TABLE --from BACKUP [--work DIRECTORY] ..
        evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--archive ARCHIVE] [--key-file FILE]
                       [--dry-run]
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
@@ -44,6 +45,10 @@ exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not l
 restore makes a new data directory of a backup (evenkeel backup; a backup file may be followed by its increments, in
 their order, and one file may be - for standard input) and of the log that a server with log-archive-dir has archived
 since: all of it, or up to the last commit before a time (of the system's time zone) or an LSN.
+
+restore-table makes a new table of a running server of one as it was: it restores the backup as restore does (with the same
+arguments) into a directory of its own below --work (here, if that is not given), which it removes at the end, and
+inserts the rows. The table comes without its foreign keys and triggers, and has its name only when it is whole.
 
 prune removes the backup files of a directory but the newest ones, or those of some days, and whatever these continue.
 With an archive it also tells the server that writes there which log the kept ones need, which

@@ -12,7 +12,7 @@ use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
 
 const COPIER: &str = "system user";
 
-/// Keeps the texts of the first column, or the error.
+/// Keeps the texts of the last column, or the error.
 #[derive(Default)]
 struct Outcome {
     names: Vec<String>,
@@ -23,7 +23,7 @@ struct Outcome {
 impl ResultSink for Outcome {
     fn columns(&mut self, _: &Arc<ResultShape>) {}
     fn row(&mut self, values: &[Value]) {
-        if let Some(Value::Bytes(text)) = values.first() {
+        if let Some(Value::Bytes(text)) = values.last() {
             self.names.push(String::from_utf8_lossy(text).into_owned());
         }
     }
@@ -60,7 +60,7 @@ impl Session {
         outcome.error.map_or(Ok(outcome.warnings), Err)
     }
 
-    /// The texts of the first column of a query.
+    /// The texts of the last column of a query.
     pub async fn list(&mut self, sql: &str) -> Result<Vec<String>, SqlError> {
         let mut outcome = Outcome::default();
         self.query(sql.as_bytes(), &mut outcome).await;

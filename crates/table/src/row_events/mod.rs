@@ -13,7 +13,9 @@ mod tests;
 use crate::error::{damaged, engine_error};
 use crate::row_shape::{masks, shown};
 use crate::write_set::WriteSet;
-use binlog::{CommitPackage, DatabaseFilter, FileOfEvents, Query, RowMetadata, RowsKind, XaPrepare, put_image};
+use binlog::{
+    CommitPackage, DatabaseFilter, FileOfEvents, Query, RowMetadata, RowsKind, XaPrepare, put_image,
+};
 use datum::{ErrorCode, SqlError, Value};
 use encoding::{EventBytes, Shape};
 use engine::{Engine, EngineError, EventFile, EventSource, Transaction};
