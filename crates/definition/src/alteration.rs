@@ -27,6 +27,8 @@ pub fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {
     let (algorithm, other) = match options.algorithm {
         Some(AlgorithmOption::InPlace) => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
         Some(AlgorithmOption::Instant) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        // Any copy is refused that lets writers go on: `check_options` says so.
+        Some(AlgorithmOption::Copy) => return Ok(()),
         _ if options.lock == Some(LockOption::None) => ("LOCK=NONE", "LOCK=SHARED"),
         _ => return Ok(()),
     };
