@@ -4,12 +4,12 @@
 //! expressions bound early stay valid while later ones add positions.
 use crate::bound::{BoundInitialiser, Logical};
 use crate::catalog_view::TableStatistics;
-use crate::common_table::BoundCommon;
 use crate::hints::{BlockHints, IndexHints};
-use crate::json_table::JsonTableSource;
-use crate::loose_scan::GroupWish;
-use crate::view_change::MergedView;
-use crate::window::BlockWindow;
+use crate::paths::loose_scan::GroupWish;
+use crate::queries::common_table::BoundCommon;
+use crate::queries::json_table::JsonTableSource;
+use crate::queries::window::BlockWindow;
+use crate::views::view_change::MergedView;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
 use plan::{Apply, ApplyKind, Frame, Node, WindowFunction};

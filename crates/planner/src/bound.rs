@@ -4,10 +4,10 @@
 //! blocks inside it: merged (`merge`), given conditions (`push`), joined as a semijoin (`semijoin`). Invariant: what is here
 //! reads only frames of its own block, and slots. Made by the `bind_*` functions, turned into nodes by `build_query`.
 use crate::block::Block;
-use crate::from::JoinTree;
 use crate::planner::Planner;
-use crate::query::PlannedQuery;
-use crate::select_build::BoundSelect;
+use crate::queries::from::JoinTree;
+use crate::queries::query::PlannedQuery;
+use crate::queries::select_build::BoundSelect;
 use datum::SqlError;
 use expression::{Coercibility, Expr};
 use plan::{Initialise, Initialiser, InitialiserKind, Node, NodeKind, OutputColumn, SortKey};
@@ -110,7 +110,7 @@ impl Planner<'_> {
             Logical::Select(select) => self.build_block(*select)?,
             Logical::Node(node) => *node,
             Logical::Project { input, expressions } => {
-                crate::select_build::project(self.build_logical(*input)?, expressions)
+                crate::queries::select_build::project(self.build_logical(*input)?, expressions)
             }
             Logical::Union(inputs) => {
                 let inputs: Vec<Node> =
@@ -134,10 +134,10 @@ impl Planner<'_> {
                 Node::new(kind, width, rows)
             }
             Logical::Sort { input, keys, limit } => {
-                crate::select_build::sort(self.build_logical(*input)?, keys, limit)
+                crate::queries::select_build::sort(self.build_logical(*input)?, keys, limit)
             }
             Logical::Limit { input, count, offset } => {
-                crate::select_build::limit(self.build_logical(*input)?, Some((count, offset)))
+                crate::queries::select_build::limit(self.build_logical(*input)?, Some((count, offset)))
             }
             Logical::Initialise { input, initialisers } => {
                 let node = self.build_logical(*input)?;

@@ -1,7 +1,7 @@
 //! Notes what the names of a query mean while it is bound, for those who define a view by it or show it (`expanded`).
 use crate::block::{Block, Source, same_name};
 use crate::planner::Planner;
-use crate::select_items::SelectItem;
+use crate::queries::select_items::SelectItem;
 use datum::SqlError;
 use expression::Expr;
 use parser::{NamedColumn, NamedTable, ResolvedNames};

@@ -1,12 +1,12 @@
 //! The state of planning one statement.
-use crate::access_reads::KnownLeaves;
 use crate::block::Block;
 use crate::catalog_view::{CatalogView, ResolvedTable};
-use crate::common_table::CommonScope;
+use crate::changes::target_reads::{SubqueryRead, ViewReference};
 use crate::context::PlannerContext;
-use crate::dive::Dive;
 use crate::hints::StatementHints;
-use crate::target_reads::{SubqueryRead, ViewReference};
+use crate::paths::access_reads::KnownLeaves;
+use crate::paths::dive::Dive;
+use crate::queries::common_table::CommonScope;
 use bumpalo::Bump;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;

@@ -64,9 +64,10 @@ pub fn plan_expressions<'p>(
     let block = planner.blocks.pop().expect("pushed above");
     let items = items
         .into_iter()
-        .map(|expr| crate::select_items::SelectItem { expr, name: String::new(), is_alias: false })
+        .map(|expr| crate::queries::select_items::SelectItem { expr, name: String::new(), is_alias: false })
         .collect();
-    let bound = planner.bound_query(block, crate::select_build::BoundSelect::of_items(items), None)?;
+    let bound =
+        planner.bound_query(block, crate::queries::select_build::BoundSelect::of_items(items), None)?;
     let planned = planner.build_query(bound)?;
     let columns: Vec<OutputColumn> = planned.columns;
     let locking = !planner.tables.is_empty();

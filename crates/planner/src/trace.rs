@@ -2,8 +2,8 @@
 //!
 //! The planner tells a trace what it does if its context has one; without one nothing is written or kept. Paths that were
 //! weighed for a table are kept from when they are priced (`consider`) until the search uses them (`take_considered`).
-use crate::access::Choice;
 use crate::block::{Block, SourceKind};
+use crate::paths::access::Choice;
 use crate::trace_text::TraceText;
 use expression::Expr;
 use plan::{AccessPath, MergeKind};
@@ -280,8 +280,8 @@ fn way_of(table: &TableDef, choice: &Choice, scale: f64) -> Considered {
             (if choice.reads_outer { "eq_ref" } else { "const" }, Some(name(*index)), text)
         }
         AccessPath::Ranges { index, ranges } => {
-            let is_ref =
-                ranges.len() == 1 && crate::access::leading_single_values(ranges) == ranges[0].parts.len();
+            let is_ref = ranges.len() == 1
+                && crate::paths::access::leading_single_values(ranges) == ranges[0].parts.len();
             (if is_ref { "ref" } else { "range" }, Some(name(*index)), ranges_of(*index, ranges))
         }
         AccessPath::IndexScan { index } => ("index_scan", Some(name(*index)), String::new()),

@@ -1,7 +1,7 @@
 //! Aggregate functions: the call is noted in its block and stands in the tree as a numbered slot.
 use crate::block::{Block, Clause};
 use crate::planner::{Planner, not_supported};
-use crate::set_operation::ordinal;
+use crate::queries::set_operation::ordinal;
 use crate::walk::AGGREGATE_BASE;
 use datum::{SqlError, error_code};
 use expression::{AggregateCall, AggregateFunction, AggregateOrder, Expr};

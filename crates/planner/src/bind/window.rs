@@ -5,7 +5,7 @@ use super::frame::ResolvedWindow;
 use crate::block::{AliasUse, Clause, WindowCall, same_name};
 use crate::error_codes::ER_SP_UNDECLARED_VAR;
 use crate::planner::{Planner, not_supported};
-use crate::select::ordinal;
+use crate::queries::select::ordinal;
 use crate::walk::WINDOW_BASE;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use expression::{AggregateFunction, Coercibility, Expr, ExprKind, ExprType};

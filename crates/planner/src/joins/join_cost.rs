@@ -1,0 +1,344 @@
+//! What it costs to connect one more table, and which table a join begins with.
+//!
+//! A table is connected by looking up its rows for each row so far, or by reading it once into a hash table, which has no
+//! keys where no equality connects it. Every table
+//! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
+//! wins. Called by `join_order`.
+use crate::block::{Block, Source, SourceKind};
+use crate::hints::DemandedOrder;
+use crate::joins::equal_columns::EqualColumns;
+use crate::joins::join_order::WantedOrder;
+use crate::joins::join_parts::{equality_sides, is_late, positions_of};
+use crate::paths::access::Choice;
+use crate::planner::Planner;
+use crate::switches::Switch;
+use crate::trace::{Considered, Trace};
+use crate::walk::{any, is_volatile};
+use expression::Expr;
+use parser::hints::TableSwitch;
+use plan::AccessPath;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Starting one more read of a table.
+const COST_START: f64 = 3.0;
+/// A row of a table as it is known, at most: its entry and the row behind it.
+const COST_ROW_MAX: f64 = 4.0;
+/// A row into a hash table, and a look-up in it.
+const COST_BUILD: f64 = 1.2;
+const COST_PROBE: f64 = 0.4;
+/// A row handed on to the next table.
+const COST_ROW_OUT: f64 = 0.2;
+/// A product with a table that nothing connects comes last.
+const UNCONNECTED: f64 = 1e6;
+/// A hash table that may grow beyond this is not built by choice.
+const HASH_BYTES_MAX: f64 = 64e6;
+/// What all rows are compared with is to be so many times smaller.
+const KEPT_FOR_ALL: f64 = 4.0;
+/// With more tables only as many beginnings are tried.
+const BEGINNINGS_MAX: usize = 8;
+
+/// How one more table can be connected.
+pub struct Connection {
+    pub choice: Choice,
+    /// For each row so far, without what is read of the device.
+    looked_up: f64,
+    /// Reading it once for a hash join.
+    hashed: Option<f64>,
+    /// The hash table has no keys: each row is compared with all of it.
+    pub keeps_all: bool,
+    /// The rows of that reading.
+    pub rows_alone: f64,
+    /// Either side may be the one that is kept.
+    pub turns: bool,
+}
+
+impl Connection {
+    /// The price of the cheaper way for so many rows.
+    fn cost(&self, rows: f64) -> f64 {
+        let looked_up = self.look_up_cost(rows);
+        self.hash_cost(rows).map_or(looked_up, |hashed| looked_up.min(hashed))
+    }
+
+    fn look_up_cost(&self, rows: f64) -> f64 {
+        let rows = rows.max(1.0);
+        rows * self.looked_up + self.choice.reads.times(rows).run
+    }
+
+    fn hash_cost(&self, rows: f64) -> Option<f64> {
+        let (kept, probing) = match self.keeps_outer(rows) {
+            true => (rows, self.rows_alone),
+            false => (self.rows_alone, rows),
+        };
+        let compared = if self.keeps_all { kept.max(1.0) } else { 1.0 };
+        self.hashed.map(|read| read + kept * COST_BUILD + probing.max(1.0) * compared * COST_PROBE)
+    }
+
+    /// Whether the rows so far go into the hash table, because they are fewer.
+    pub fn keeps_outer(&self, rows: f64) -> bool {
+        self.turns && rows * 1.5 < self.rows_alone
+    }
+
+    /// By a hash table, although an index could look rows up.
+    pub fn prefers_hash(&self, rows: f64) -> bool {
+        self.hash_cost(rows).is_some_and(|hashed| hashed < self.look_up_cost(rows))
+    }
+}
+
+impl Planner<'_> {
+    /// Whether the switches and hints let the sources be read into a hash table.
+    pub fn hashes(&self, block: &Block, sources: u64) -> bool {
+        let is_on = [Switch::BlockNestedLoop, Switch::HashJoin]
+            .into_iter()
+            .all(|switch| self.context.switches.has(switch));
+        let allowed = |source: &Source| {
+            block.hints.switch(TableSwitch::BlockNestedLoop, &source.alias).unwrap_or(is_on)
+        };
+        let own = block.sources.iter().enumerate().filter(|(number, _)| sources >> number & 1 == 1);
+        own.map(|(_, source)| source).all(allowed)
+    }
+
+    /// The ways to connect `source` to rows of the tables in `placed`.
+    pub fn connection(&self, block: &Block, source: usize, conditions: &[Expr], placed: u64) -> Connection {
+        let choice = self.choose(block, source, conditions, placed, None);
+        let own = 1u64 << source;
+        let joins =
+            conditions.iter().any(|condition| equality_sides(block, condition, placed, own).is_some());
+        let looked_up = read_cost(&choice);
+        let alone = || {
+            let alone = conditions.iter().filter(|condition| block.sources_of(condition) == own);
+            self.choose(block, source, &alone.cloned().collect::<Vec<Expr>>(), 0, None)
+        };
+        let (rows_alone, turns) = (0.0, false);
+        let without = Connection { looked_up, hashed: None, keeps_all: false, choice, rows_alone, turns };
+        if !self.hashes(block, own) {
+            return without;
+        }
+        if joins {
+            let (inner, turns) = (alone(), self.may_turn(block, source));
+            let may_hash = turns || self.may_hash(block, source, inner.rows_out);
+            let hashed =
+                (!without.choice.reads_outer || may_hash).then(|| read_cost(&inner) + inner.reads.run);
+            return Connection { hashed, rows_alone: inner.rows_out, turns, ..without };
+        }
+        if placed == 0 || !self.may_keep_all(block, &without.choice, conditions) {
+            return without;
+        }
+        let inner = alone();
+        if !self.may_hash(block, source, inner.rows_out) || !fits_for_all(block, own, inner.rows_out) {
+            return without;
+        }
+        let hashed = Some(read_cost(&inner) + inner.reads.run);
+        Connection { hashed, keeps_all: true, rows_alone: inner.rows_out, ..without }
+    }
+
+    /// Whether a table that would be read from end to end for each row before it may be kept in memory instead, without
+    /// keys.
+    fn may_keep_all(&self, block: &Block, choice: &Choice, conditions: &[Expr]) -> bool {
+        let is_whole = matches!(choice.path, AccessPath::FullScan | AccessPath::IndexScan { .. });
+        let differs = |condition: &Expr| is_late(block, condition) || any(condition, &is_volatile);
+        is_whole && !choice.reads_outer && block.row_goal.is_none() && !conditions.iter().any(differs)
+    }
+
+    /// Whether the rows so far may be the ones that are kept: not if they are locked, or read one by one for a LIMIT.
+    fn may_turn(&self, block: &Block, source: usize) -> bool {
+        let is_locked = block.sources.iter().any(|source| source.lock.is_some());
+        let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
+        is_stored && !is_locked && block.row_goal.is_none() && !self.builds_correlated
+    }
+
+    /// What reads the row before it has to run for each; rows that are locked are looked up one by one, a query that runs for each row of another one builds nothing, and
+    /// what is built has to fit.
+    fn may_hash(&self, block: &Block, source: usize, rows: f64) -> bool {
+        let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
+        is_stored
+            && block.sources[source].lock.is_none()
+            && !self.builds_correlated
+            && kept_bytes(block, 1 << source, rows) <= HASH_BYTES_MAX
+    }
+
+    /// The cheapest order of the sources.
+    pub fn best_order(
+        &self,
+        block: &Block,
+        (sources, demanded): (&[usize], &DemandedOrder),
+        (conditions, equal): (&[Expr], &EqualColumns),
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> Vec<usize> {
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
+        let (order, cost) = simulation.search(sources, outer, demanded, None);
+        // The order that a table delivers spares a sort, with a LIMIT most of the work.
+        let limited = wanted.filter(|wanted| wanted.limit.is_some());
+        let Some(first) =
+            limited.and_then(|wanted| sources.iter().position(|source| *source == wanted.source))
+        else {
+            return order;
+        };
+        if !demanded.allows(sources[first], outer) {
+            return order;
+        }
+        let (ordered, ordered_cost) = simulation.search(sources, outer, demanded, Some(first));
+        if ordered_cost * 0.5 < cost { ordered } else { order }
+    }
+
+    /// Which of the sources (by number in the list) comes first.
+    pub fn first_source(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        (conditions, equal): (&[Expr], &EqualColumns),
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> usize {
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
+        let mut beginnings: Vec<usize> = (0..sources.len()).collect();
+        if sources.len() > BEGINNINGS_MAX {
+            let rows = |place: &usize| self.choose(block, sources[*place], conditions, outer, None).rows_out;
+            beginnings.sort_by(|left, right| rows(left).total_cmp(&rows(right)));
+            beginnings.truncate(BEGINNINGS_MAX);
+        }
+        let mut best = (0, f64::INFINITY);
+        for place in beginnings {
+            let mut cost = simulation.cost_from(sources, place, outer);
+            // The order that a table delivers spares a sort, with a LIMIT most of the work.
+            if wanted.is_some_and(|wanted| wanted.source == sources[place] && wanted.limit.is_some()) {
+                cost *= 0.5;
+            }
+            if cost < best.1 {
+                best = (place, cost);
+            }
+        }
+        best.0
+    }
+
+    /// Which of the sources (by number in the list) is the next one for so many rows.
+    pub fn next_source(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        (conditions, equal): (&[Expr], &EqualColumns),
+        placed: u64,
+        rows: f64,
+    ) -> usize {
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
+        simulation.best_of(sources, placed, rows)
+    }
+}
+
+/// What so many rows take in a hash table.
+fn kept_bytes(block: &Block, sources: u64, rows: f64) -> f64 {
+    rows * (64 + 48 * positions_of(block, sources).len()) as f64
+}
+
+/// Whether so many rows may be kept to be compared with each row before.
+pub fn fits_for_all(block: &Block, sources: u64, rows: f64) -> bool {
+    kept_bytes(block, sources, rows) * KEPT_FOR_ALL <= HASH_BYTES_MAX
+}
+
+/// Without what is read of the device. Small tables are priced as larger ones when their own paths are compared, not when
+/// tables are.
+fn read_cost(choice: &Choice) -> f64 {
+    (choice.cost - choice.reads.run).min(COST_START + choice.rows_read * COST_ROW_MAX)
+}
+
+pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u64) -> bool {
+    conditions.iter().any(|condition| {
+        let set = block.sources_of(condition);
+        set & 1 << source != 0 && set & placed != 0 && set & !(placed | 1 << source) == 0
+    })
+}
+
+/// Joins as they would be planned, without making them.
+pub struct Simulation<'s, 'p> {
+    pub planner: &'s Planner<'p>,
+    pub block: &'s Block,
+    conditions: &'s [Expr],
+    equal: &'s EqualColumns,
+    /// The sources of each condition.
+    sets: Vec<u64>,
+    /// By source and those tables before it that its conditions name.
+    known: HashMap<(usize, u64), Rc<Priced>>,
+}
+
+pub struct Priced {
+    /// What a trace is told of it.
+    pub considered: Vec<Considered>,
+    connection: Connection,
+    is_connected: bool,
+}
+
+impl Priced {
+    /// The price as the first table.
+    pub fn first_cost(&self, rows: f64) -> f64 {
+        self.connection.cost(rows)
+    }
+
+    /// Rows for each row before.
+    pub fn rows_out(&self) -> f64 {
+        self.connection.choice.rows_out
+    }
+
+    /// The price for so many rows before.
+    pub fn score(&self, rows: f64) -> f64 {
+        let after = rows.max(1.0) * self.connection.choice.rows_out;
+        let all = self.connection.cost(rows) + after * COST_ROW_OUT;
+        if self.is_connected { all } else { (all + 1.0) * UNCONNECTED }
+    }
+}
+
+impl<'s, 'p> Simulation<'s, 'p> {
+    fn new(
+        planner: &'s Planner<'p>,
+        block: &'s Block,
+        (conditions, equal): (&'s [Expr], &'s EqualColumns),
+    ) -> Simulation<'s, 'p> {
+        let sets = conditions.iter().map(|condition| block.sources_of(condition)).collect();
+        Simulation { planner, block, conditions, equal, sets, known: HashMap::new() }
+    }
+
+    fn cost_from(&mut self, sources: &[usize], first: usize, outer: u64) -> f64 {
+        let mut left = sources.to_vec();
+        let (mut placed, mut rows, mut total) = (outer, 1.0f64, 0.0);
+        let mut next = first;
+        loop {
+            let source = left.remove(next);
+            let priced = self.priced(source, placed);
+            let is_first = placed == outer;
+            total += if is_first { priced.connection.cost(rows) } else { priced.score(rows) };
+            rows = (rows * priced.connection.choice.rows_out).max(1e-3);
+            placed |= 1 << source;
+            if left.is_empty() {
+                return total;
+            }
+            next = self.best_of(&left, placed, rows);
+        }
+    }
+
+    fn best_of(&mut self, sources: &[usize], placed: u64, rows: f64) -> usize {
+        let mut best = (0, f64::INFINITY);
+        for (place, &source) in sources.iter().enumerate() {
+            let score = self.priced(source, placed).score(rows);
+            if score < best.1 {
+                best = (place, score);
+            }
+        }
+        best.0
+    }
+
+    pub fn priced(&mut self, source: usize, placed: u64) -> Rc<Priced> {
+        let named = self.sets.iter().filter(|set| *set & 1 << source != 0);
+        let relevant = named.fold(0, |all, set| all | set) & placed;
+        let (planner, block, conditions, equal) = (self.planner, self.block, self.conditions, self.equal);
+        let price = || {
+            let own = self.sets.iter().zip(conditions).filter(|(set, _)| *set & 1 << source != 0);
+            let own: Vec<Expr> = own.map(|(_, condition)| condition.clone()).collect();
+            let is_connected = is_connected(block, source, &own, relevant);
+            let own = equal.prune(block, own, source, relevant);
+            let connection = planner.connection(block, source, &own, relevant);
+            let considered = planner.context.trace.map_or_else(Vec::new, Trace::take_considered);
+            Rc::new(Priced { considered, connection, is_connected })
+        };
+        self.known.entry((source, relevant)).or_insert_with(price).clone()
+    }
+}

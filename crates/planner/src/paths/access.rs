@@ -1,0 +1,352 @@
+//! The access path of one table: every allowed index is priced, the cheapest wins.
+//!
+//! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
+//! (`dive`). Units: reading one row of a scan in order costs 1.
+use crate::block::{Block, Position, SourceKind};
+use crate::catalog_view::TableStatistics;
+use crate::hints::IndexHints;
+use crate::joins::join_order::WantedOrder;
+use crate::joins::join_parts::projection_of;
+use crate::paths::array_index::{bound_array, may_repeat_rows};
+use crate::paths::range::{IndexRanges, RangeFinder};
+use crate::planner::Planner;
+use crate::switches::Switch;
+use expression::{Expr, ExprKind};
+use plan::{AccessPath, KeyCondition, RangeCondition, Reads, TableAccess};
+use schema::{IndexDef, IndexKind, TableDef};
+
+/// Finding the start of a range: a walk down the tree.
+pub const COST_RANGE: f64 = 3.0;
+/// Fetching the row behind a secondary index entry.
+pub const COST_LOOKUP: f64 = 3.0;
+/// Small and unknown tables are planned as if they had this many rows: they may have grown since.
+const ROWS_MIN: f64 = 1000.0;
+/// Fewer rows are read as their entries come.
+pub const ROWS_IN_ORDER_MIN: f64 = 2000.0;
+
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub path: AccessPath,
+    pub backward: bool,
+    pub covering: bool,
+    pub possible: Vec<usize>,
+    /// Conditions that hold for all rows of the path, given exact bounds.
+    pub implied: Vec<Expr>,
+    pub reads_outer: bool,
+    pub cost: f64,
+    pub rows_read: f64,
+    pub rows_out: f64,
+    pub ordered: bool,
+    /// What one run reads of the device; it is part of the price.
+    pub reads: Reads,
+    /// One value for each of so many first parts, of which no statistics tell how many rows share them.
+    pub guessed_equal_parts: Option<usize>,
+}
+
+impl Planner<'_> {
+    /// Chooses how `source` is read when the sources in `placed` come before it.
+    pub fn choose(
+        &self,
+        block: &Block,
+        source: usize,
+        conditions: &[Expr],
+        placed: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> Choice {
+        let own = 1 << source;
+        let usable: Vec<Expr> = conditions
+            .iter()
+            .filter(|condition| {
+                let set = block.sources_of(condition);
+                set & !(placed | own) == 0 && set & own != 0
+            })
+            .cloned()
+            .collect();
+        let share =
+            || usable.iter().map(|condition| crate::paths::selectivity::of(block, condition)).product();
+        match &block.sources[source].kind {
+            SourceKind::Stored { table, statistics, hints } => {
+                let known = statistics.rows.unwrap_or(0) as f64;
+                let chooser = Chooser {
+                    planner: self,
+                    block,
+                    source,
+                    table,
+                    statistics,
+                    hints,
+                    locks: block.sources[source].lock.is_some(),
+                    locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
+                    rows: known.max(ROWS_MIN),
+                    scale: if known > 0.0 { known.max(ROWS_MIN) / known } else { 1.0 },
+                };
+                chooser.best(&usable, placed, wanted)
+            }
+            SourceKind::Derived(node) => {
+                let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
+                computed(rows, share())
+            }
+            SourceKind::Common(common) => computed(common.node().estimate.rows, share()),
+            SourceKind::Lateral(lateral) => {
+                let rows = lateral.as_ref().map_or(10.0, |lateral| lateral.node.estimate.rows);
+                let needs = lateral.as_ref().map_or(0, |lateral| lateral.needs);
+                Choice { reads_outer: needs != 0, ..computed(rows, share()) }
+            }
+            SourceKind::JsonTable(table) => {
+                Choice { reads_outer: table.needs != 0, ..computed(10.0, share()) }
+            }
+            SourceKind::Round(_) | SourceKind::Query(_) => computed(10.0, share()),
+            SourceKind::Virtual(_) => computed(100.0, share()),
+        }
+    }
+
+    pub fn table_access(
+        &self,
+        block: &mut Block,
+        source: usize,
+        choice: Choice,
+        conditions: Vec<Expr>,
+    ) -> TableAccess {
+        let projection = projection_of(block, source);
+        let row_key = Position::RowKey { source };
+        let row_key_position = block.frame.iter().position(|position| *position == row_key);
+        let description = &block.sources[source];
+        let SourceKind::Stored { table, .. } = &description.kind else {
+            unreachable!("only stored tables have access paths")
+        };
+        let (implied, checked): (Vec<Expr>, Vec<Expr>) =
+            conditions.into_iter().partition(|condition| choice.implied.contains(condition));
+        let reads_no_row = |condition: &Expr| {
+            block.sources_of(condition) & 1 << source == 0
+                && !crate::walk::any(condition, &crate::walk::is_volatile)
+        };
+        let (gate, filter) = checked.into_iter().partition(reads_no_row);
+        let SourceKind::Stored { hints, .. } = &description.kind else {
+            unreachable!("only stored tables have access paths")
+        };
+        let in_row_order = self.takes_rows_in_order(block, &choice, table, description.lock.is_some(), hints);
+        let mut access = TableAccess {
+            table: table.clone(),
+            alias: description.alias.clone(),
+            path: choice.path,
+            backward: choice.backward,
+            projection,
+            row_key_position,
+            covering: choice.covering,
+            gate,
+            entry_filter: Vec::new(),
+            entry_columns: Vec::new(),
+            in_row_order,
+            filter,
+            implied,
+            lock: description.lock,
+            possible_indexes: choice.possible,
+        };
+        if self.context.switches.has(Switch::IndexConditionPushdown) {
+            crate::paths::entry_filter::push_down(block, source, hints, &mut access);
+        }
+        access
+    }
+
+    /// Whether rows behind index entries are read in their own order: many, whose order nobody has asked for.
+    fn takes_rows_in_order(
+        &self,
+        block: &Block,
+        choice: &Choice,
+        table: &TableDef,
+        is_locked: bool,
+        hints: &IndexHints,
+    ) -> bool {
+        let Some(position) = choice.path.index() else { return false };
+        let is_clustering = table.clustered_by == Some(table.indexes[position].id);
+        if is_clustering || choice.covering || choice.ordered || is_locked || block.row_goal.is_some() {
+            return false;
+        }
+        let hinted = hints.in_row_order.iter().find(|(hinted, _)| *hinted == position).map(|(_, on)| *on);
+        let is_many = choice.rows_read >= ROWS_IN_ORDER_MIN;
+        hinted.unwrap_or(is_many && self.context.switches.has(Switch::MultiRangeRead))
+    }
+}
+
+fn computed(rows: f64, share: f64) -> Choice {
+    Choice {
+        path: AccessPath::FullScan,
+        backward: false,
+        covering: false,
+        possible: Vec::new(),
+        implied: Vec::new(),
+        reads_outer: false,
+        cost: rows,
+        rows_read: rows,
+        rows_out: rows * share,
+        ordered: false,
+        reads: Reads::default(),
+        guessed_equal_parts: None,
+    }
+}
+
+/// The prices of the ways to read one table.
+pub struct Chooser<'a> {
+    pub planner: &'a Planner<'a>,
+    pub block: &'a Block,
+    pub source: usize,
+    pub table: &'a TableDef,
+    pub statistics: &'a TableStatistics,
+    pub hints: &'a IndexHints,
+    /// The row itself has to be locked; for a share lock the entry is enough, which holds all that is read.
+    pub locks_row: bool,
+    /// What is read is locked.
+    pub locks: bool,
+    /// At least `ROWS_MIN`.
+    pub rows: f64,
+    /// Times as many as are known.
+    pub scale: f64,
+}
+
+/// A path before it is known how many rows pass the conditions.
+pub struct Candidate {
+    pub choice: Choice,
+    /// The index whose order the rows come in.
+    pub index: Option<usize>,
+    pub per_row: f64,
+    /// Conditions (by number) that bound it.
+    pub used: Vec<usize>,
+}
+
+impl Chooser<'_> {
+    fn best(&self, conditions: &[Expr], placed: u64, wanted: Option<&WantedOrder>) -> Choice {
+        let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
+        let (mut found, mut without_range) = (Vec::new(), Vec::new());
+        for (position, index) in self.table.indexes.iter().enumerate() {
+            if index.invisible && !self.hints.uses_invisible {
+                continue;
+            }
+            match self.hints.join.allows(position).then(|| self.find(&finder, position, conditions)) {
+                Some(ranges) if !ranges.ranges.is_empty() => found.push((position, ranges)),
+                _ if self.table.is_multi_valued(index) => {}
+                _ => without_range.push(position),
+            }
+        }
+        let mut possible: Vec<usize> = found.iter().map(|(position, _)| *position).collect();
+        let is_point = |(position, found): &(usize, IndexRanges)| {
+            point_key(&self.table.indexes[*position], &found.ranges).is_some()
+        };
+        // One row at most is as good as a path gets, whatever there is to know of the others.
+        if found.iter().any(is_point) {
+            found.retain(is_point);
+            without_range.clear();
+        }
+        let has_point = found.first().is_some_and(is_point);
+        let decides = self.block.sources.len() > 1 || wanted.is_some() || found.len() > 1;
+        let mut candidates: Vec<Candidate> = found
+            .into_iter()
+            .map(|(position, found)| self.ranges(position, found, conditions, decides))
+            .collect();
+        let has_range = !candidates.is_empty();
+        let rows_out = self.rows_passing(conditions, &candidates);
+        // A whole index may be cheaper than a range of rows, but it would lock what the range does not touch.
+        if !(self.locks && has_range) {
+            let whole = without_range.iter().filter_map(|position| self.whole_index(*position, wanted));
+            candidates.extend(whole);
+        }
+        if !has_point {
+            let has_all_rows = |position: &usize| !self.table.is_multi_valued(&self.table.indexes[*position]);
+            let indexes = (0..self.table.indexes.len()).filter(has_all_rows);
+            candidates.extend(indexes.filter_map(|position| self.group_walk(position, &finder, conditions)));
+            let skip = |position: &usize| self.skip_scan(*position, &finder, conditions);
+            candidates.extend(without_range.iter().filter_map(skip));
+            candidates.extend(self.index_merge(&finder, conditions));
+        }
+        if !(has_point || self.hints.join.force && has_range) {
+            candidates.push(self.full_scan());
+        }
+        self.price_reads(&mut candidates);
+        let mut choices: Vec<Choice> =
+            candidates.into_iter().map(|candidate| self.with_order(candidate, rows_out, wanted)).collect();
+        // Where nothing is known of the values, more equalities are never worse than fewer.
+        let most_equal = choices.iter().filter_map(|choice| choice.guessed_equal_parts).max();
+        choices.retain(|choice| {
+            choice.ordered || choice.guessed_equal_parts.is_none_or(|parts| Some(parts) == most_equal)
+        });
+        if let Some(trace) = self.planner.context.trace {
+            trace.consider(self.table, &choices, self.scale);
+        }
+        let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
+        let best = choices.into_iter().min_by(better).expect("the full scan or a range is a candidate");
+        match &best.path {
+            AccessPath::Merge(merge) => possible.extend(merge.parts.iter().map(|part| part.index)),
+            AccessPath::Groups { index, .. } | AccessPath::Skip { index, .. } => possible.push(*index),
+            _ => {}
+        }
+        possible.sort_unstable();
+        possible.dedup();
+        // One row is one row, however small the table.
+        let scale = if matches!(best.path, AccessPath::Point { .. }) { 1.0 } else { self.scale };
+        Choice { possible, rows_read: best.rows_read / scale, rows_out: best.rows_out / scale, ..best }
+    }
+
+    /// The ranges of an index that the hints leave.
+    fn find(&self, finder: &RangeFinder<'_>, position: usize, conditions: &[Expr]) -> IndexRanges {
+        let index = &self.table.indexes[position];
+        let found = finder.find(index, conditions);
+        // No row that has no entry, and none twice where rows are locked as they come.
+        let is_short = !bound_array(self.table, index, &found.ranges);
+        if is_short || self.locks && may_repeat_rows(self.table, index, &found.ranges) {
+            return IndexRanges::default();
+        }
+        if !self.hints.no_range.contains(&position) {
+            return found;
+        }
+        // What is left are look-ups of one value.
+        let single = leading_single_values(&found.ranges);
+        match found.ranges.as_slice() {
+            [range] if single == range.parts.len() => found,
+            [range] if single > 0 => IndexRanges {
+                ranges: vec![RangeCondition { parts: range.parts[..single].to_vec() }],
+                reads_outer: found.reads_outer,
+                ..IndexRanges::default()
+            },
+            _ => IndexRanges::default(),
+        }
+    }
+}
+
+/// The number of separate ranges a condition stands for.
+pub fn starts(range: &RangeCondition) -> f64 {
+    range
+        .parts
+        .iter()
+        .map(|part| match part {
+            KeyCondition::OneOf(values) => values.len() as f64,
+            _ => 1.0,
+        })
+        .product()
+}
+
+pub fn is_single_value(part: &KeyCondition) -> bool {
+    match part {
+        KeyCondition::OneOf(values) => values.len() == 1,
+        KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
+        KeyCondition::Between(_) | KeyCondition::NoneOf(_) | KeyCondition::Like { .. } => false,
+    }
+}
+
+/// How many leading parts have one value in all rows of the ranges.
+pub fn leading_single_values(ranges: &[RangeCondition]) -> usize {
+    let [range] = ranges else { return 0 };
+    range.parts.iter().take_while(|part| is_single_value(part)).count()
+}
+
+/// One value by `=` for each part of a unique index without truncated parts.
+pub fn point_key(index: &IndexDef, ranges: &[RangeCondition]) -> Option<Vec<Expr>> {
+    let [range] = ranges else { return None };
+    if index.kind == IndexKind::Plain || index.has_prefix_parts() || range.parts.len() != index.parts.len() {
+        return None;
+    }
+    let value = |part: &KeyCondition| match part {
+        KeyCondition::OneOf(values) if values.len() == 1 => Some(values[0].clone()),
+        _ => None,
+    };
+    let key: Vec<Expr> = range.parts.iter().map(value).collect::<Option<_>>()?;
+    let volatile = key.iter().any(|expr| matches!(expr.kind, ExprKind::UserVariable(_)));
+    (!volatile).then_some(key)
+}

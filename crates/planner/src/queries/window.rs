@@ -1,0 +1,194 @@
+//! Window functions in a block's plan: sorts, as few as the windows' orders allow, and a node for each window.
+use crate::block::Block;
+use crate::queries::select_build::{BoundSelect, sort};
+use crate::walk::{any, replace, window_number};
+use expression::Expr;
+use plan::{
+    Distance, Frame, FrameBound, Node, NodeKind, SortKey, Window, WindowColumn, WindowFunction, window_keys,
+};
+
+/// A window of a block.
+#[derive(Clone)]
+pub struct BlockWindow {
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortKey>,
+    /// Windows are evaluated in this order.
+    pub rank: usize,
+}
+
+impl Block {
+    /// Notes a window, or finds an equal one.
+    pub fn add_window(&mut self, partition_by: Vec<Expr>, order_by: Vec<SortKey>, rank: usize) -> usize {
+        let keys = window_keys(&partition_by, &order_by);
+        let is_same = |window: &BlockWindow| {
+            window.partition_by.len() == partition_by.len()
+                && starts_with(&window_keys(&window.partition_by, &window.order_by), &keys)
+                && window.order_by.len() == order_by.len()
+        };
+        match self.windows.iter().position(is_same) {
+            Some(known) => {
+                self.windows[known].rank = self.windows[known].rank.min(rank);
+                known
+            }
+            None => {
+                self.windows.push(BlockWindow { partition_by, order_by, rank });
+                self.windows.len() - 1
+            }
+        }
+    }
+}
+
+/// Every expression of a window function and its frame.
+pub fn function_exprs<'f>(function: &'f mut WindowFunction, frame: &'f mut Frame) -> Vec<&'f mut Expr> {
+    let mut exprs: Vec<&mut Expr> = match function {
+        WindowFunction::NthTile(tiles) => vec![tiles],
+        WindowFunction::Neighbour { value, distance, default, .. } => {
+            [value, distance].into_iter().chain(default).collect()
+        }
+        WindowFunction::FirstValue(value) | WindowFunction::LastValue(value) => vec![value],
+        WindowFunction::NthValue { value, number } => vec![value, number],
+        WindowFunction::Aggregate(call) => call.arguments.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    for bound in [&mut frame.start, &mut frame.end] {
+        if let FrameBound::Preceding(distance) | FrameBound::Following(distance) = bound {
+            match distance {
+                Distance::Rows(rows) => exprs.push(rows),
+                Distance::Value { amount, bound, .. } => exprs.extend([amount, bound]),
+            }
+        }
+    }
+    exprs
+}
+
+/// The block's windows with the frame positions of their functions.
+pub struct PlacedWindows {
+    windows: Vec<BlockWindow>,
+    columns: Vec<(usize, WindowColumn)>,
+}
+
+/// Takes the window functions of a block; they still have to be placed.
+pub fn take_windows(block: &mut Block) -> PlacedWindows {
+    let calls = std::mem::take(&mut block.window_calls);
+    let columns = calls.into_iter().enumerate().map(|(position, call)| {
+        (call.window, WindowColumn { function: call.function, frame: call.frame, position })
+    });
+    PlacedWindows { columns: columns.collect(), windows: std::mem::take(&mut block.windows) }
+}
+
+impl PlacedWindows {
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Gives the functions positions from `first` on and puts them into the select list and ORDER BY.
+    pub fn place(&mut self, bound: &mut BoundSelect, first: usize) {
+        self.columns.iter_mut().for_each(|(_, column)| column.position += first);
+        let mut replacement = |part: &Expr| {
+            let number = window_number(part)?;
+            let mut value = Expr::column(first + number, part.ty.column.clone());
+            value.ty = part.ty.clone();
+            Some(value)
+        };
+        bound.items.iter_mut().for_each(|item| replace(&mut item.expr, &mut replacement));
+        bound.order_by.iter_mut().for_each(|key| replace(&mut key.expr, &mut replacement));
+    }
+
+    /// How many positions they take.
+    pub fn count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Every expression of the windows and their functions.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        let mut exprs = Vec::new();
+        for window in &mut self.windows {
+            exprs.extend(&mut window.partition_by);
+            exprs.extend(window.order_by.iter_mut().map(|key| &mut key.expr));
+        }
+        exprs.extend(
+            self.columns
+                .iter_mut()
+                .flat_map(|(_, column)| function_exprs(&mut column.function, &mut column.frame)),
+        );
+        exprs
+    }
+
+    /// The order that the window which is evaluated first wants.
+    pub fn first_keys(&self) -> Vec<SortKey> {
+        let used = |number: usize| self.columns.iter().any(|(window, _)| *window == number);
+        let first = (0..self.windows.len())
+            .filter(|number| used(*number))
+            .min_by_key(|number| self.windows[*number].rank);
+        first.map_or_else(Vec::new, |number| {
+            window_keys(&self.windows[number].partition_by, &self.windows[number].order_by)
+        })
+    }
+
+    /// No window wants an order, and ORDER BY needs none of their results: rows are then sorted before, as in MySQL, which
+    /// shows in frames that count rows.
+    pub fn follow_order_by(&self, bound: &BoundSelect) -> bool {
+        let unordered = |window: &BlockWindow| window.partition_by.is_empty() && window.order_by.is_empty();
+        let positions: Vec<usize> = self.columns.iter().map(|(_, column)| column.position).collect();
+        let is_result = |part: &Expr| part.as_column().is_some_and(|position| positions.contains(&position));
+        !self.is_empty()
+            && self.columns.iter().all(|(window, _)| unordered(&self.windows[*window]))
+            && !bound.order_by.iter().any(|key| any(&key.expr, &is_result))
+    }
+
+    /// Stacks the windows on a node whose rows come ordered by `ordering`, and tells the order of the result.
+    pub fn stack(self, mut node: Node, mut ordering: Vec<SortKey>) -> (Node, Vec<SortKey>) {
+        let mut numbers: Vec<usize> = (0..self.windows.len()).collect();
+        numbers.sort_by_key(|number| self.windows[*number].rank);
+        let numbers = equal_sorts_together(numbers, &self.windows);
+        for number in numbers {
+            let columns: Vec<WindowColumn> = self
+                .columns
+                .iter()
+                .filter(|(window, _)| *window == number)
+                .map(|(_, column)| column.clone())
+                .collect();
+            if columns.is_empty() {
+                continue;
+            }
+            let BlockWindow { partition_by, order_by, .. } = self.windows[number].clone();
+            let keys = window_keys(&partition_by, &order_by);
+            if !starts_with(&ordering, &keys) {
+                node = sort(node, keys.clone(), None);
+                ordering = keys;
+            }
+            let (width, rows) = (node.width, node.estimate.rows);
+            let window = Window { input: Box::new(node), partition_by, order_by, columns };
+            node = Node::new(NodeKind::Window(Box::new(window)), width, rows);
+        }
+        (node, ordering)
+    }
+}
+
+/// Windows with one order follow each other, so that they share a sort; else their order stays.
+fn equal_sorts_together(mut numbers: Vec<usize>, windows: &[BlockWindow]) -> Vec<usize> {
+    let keys = |number: usize| window_keys(&windows[number].partition_by, &windows[number].order_by);
+    let mut sorted = Vec::with_capacity(numbers.len());
+    while !numbers.is_empty() {
+        let first = numbers.remove(0);
+        let wanted = keys(first);
+        let is_same = |number: &usize| {
+            let other = keys(*number);
+            other.len() == wanted.len() && starts_with(&wanted, &other)
+        };
+        let (same, rest) = numbers.into_iter().partition(is_same);
+        let same: Vec<usize> = same;
+        sorted.push(first);
+        sorted.extend(same);
+        numbers = rest;
+    }
+    sorted
+}
+
+/// Whether rows that are ordered by `ordering` are ordered by `keys`.
+pub fn starts_with(ordering: &[SortKey], keys: &[SortKey]) -> bool {
+    let is_equal = |(left, right): (&SortKey, &SortKey)| {
+        left.expr.kind == right.expr.kind && left.descending == right.descending
+    };
+    keys.len() <= ordering.len() && ordering.iter().zip(keys).all(is_equal)
+}

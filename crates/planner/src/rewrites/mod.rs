@@ -1,0 +1,7 @@
+//! Queries as other queries with the same rows: subqueries as joins, queries in FROM merged, conditions pushed into them.
+
+pub(crate) mod decorrelate;
+pub(crate) mod merge;
+pub(crate) mod push;
+pub(crate) mod semijoin;
+pub(crate) mod unnest;
