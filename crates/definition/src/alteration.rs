@@ -20,6 +20,8 @@ pub struct Alteration {
     pub sources: Vec<ColumnSource>,
     pub auto_increment: Option<u64>,
     pub rebuild: bool,
+    /// `ALGORITHM=COPY`: the rows are copied whatever changes, and the client is told how many they were.
+    pub copy_asked: bool,
 }
 
 /// Error 1846: rows are checked by a way that MySQL calls a copy, which has to be told to let writers go on.
@@ -36,16 +38,18 @@ pub fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {
     Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON.with(&[&algorithm, &reason, &other]))
 }
 
-/// Renames and key switches report no rows at all.
-pub fn is_only_named(specifications: &[AlterSpecification<'_>]) -> bool {
-    specifications.iter().all(|specification| {
+/// Renames and key switches report no rows at all, unless a copy is asked for.
+pub fn is_only_named(specifications: &[AlterSpecification<'_>], options: SchemaChangeOption) -> bool {
+    let mut specifications = specifications.iter();
+    let is_name = |specification: &AlterSpecification<'_>| {
         matches!(
             specification,
             AlterSpecification::RenameTable(_)
                 | AlterSpecification::DisableKeys
                 | AlterSpecification::EnableKeys
         )
-    })
+    };
+    options.algorithm != Some(AlgorithmOption::Copy) && specifications.all(is_name)
 }
 
 /// The types of the columns that exist before and after.

@@ -101,7 +101,7 @@ pub fn choose_means(
 ) -> Result<Means, SqlError> {
     check_options(options)?;
     let cause = copy_cause(alteration);
-    let adds_key = cause.is_none() && adds_expression_key(alteration);
+    let adds_key = cause.is_none() && adds_computed_key(alteration);
     let (inplace_reason, instant_reason) = match &cause {
         Some(CopyCause::TypeChange) => (Some(TYPE_CHANGE), Some(TYPE_CHANGE_INSTANT)),
         Some(CopyCause::DroppedKey) => (Some(DROPPED_KEY), Some(DROPPED_KEY)),
@@ -115,8 +115,8 @@ pub fn choose_means(
     };
     match options.algorithm {
         Some(AlgorithmOption::Instant) if method > Method::Instant => {
-            let other = match (&cause, alteration.rebuild) {
-                (Some(CopyCause::Checked), false) => "ALGORITHM=COPY",
+            let other = match cause {
+                Some(CopyCause::Checked) => "ALGORITHM=COPY",
                 _ => "ALGORITHM=COPY/INPLACE",
             };
             return Err(refuse("ALGORITHM=INSTANT", instant_reason, other));
@@ -126,7 +126,7 @@ pub fn choose_means(
         }
         _ => {}
     }
-    let copies = method == Method::Copy || options.algorithm == Some(AlgorithmOption::Copy);
+    let copies = method == Method::Copy || alteration.copy_asked;
     let adds_counter = alteration.rebuild && adds_counter(alteration);
     if options.lock == Some(LockOption::None) && (copies || adds_counter || adds_key) {
         let reason = match cause {
@@ -155,8 +155,9 @@ fn adds_counter(alteration: &Alteration) -> bool {
     columns.any(|(column, source)| column.auto_increment && *source == ColumnSource::New)
 }
 
-/// Whether an index gets an expression that is computed for each row.
-fn adds_expression_key(alteration: &Alteration) -> bool {
-    let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
-    columns.any(|(column, source)| column.hidden && *source == ColumnSource::New)
+/// Whether an index has a new virtual column, which may be the hidden one of an expression.
+fn adds_computed_key(alteration: &Alteration) -> bool {
+    let Alteration { after, sources, .. } = alteration;
+    let mut parts = after.indexes.iter().flat_map(|index| &index.parts);
+    parts.any(|part| sources[part.column] == ColumnSource::New && after.columns[part.column].is_virtual())
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use catalog::{Demands, RowConverter, SchemaChange, check_rows};
 use datum::{ColumnType, SqlError, error_code};
-use parser::ast::{AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption};
+use parser::ast::{
+    AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption,
+};
 use schema::TableDef;
 use table::{ParentLink, ReadyTable, TableHandle};
 
@@ -69,7 +71,7 @@ impl Session {
         }
         let mut locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
         let is_renamed = new_name.is_some();
-        let mut alteration = self.alteration(&name, specifications)?;
+        let mut alteration = self.alteration(&name, specifications, options)?;
         let (followers, added) = self.relate(&mut alteration, new_name, options)?;
         self.settle_rows(&mut alteration);
         let means = choose_means(&alteration, has_new_indexes(&alteration), options)?;
@@ -95,7 +97,7 @@ impl Session {
         self.put_followers(&mut change, followers).await?;
         let copied = copied.max(self.check_added(&mut change, &table, &checked.behind).await?);
         self.commit_change(change, shield).await?;
-        if is_only_named(specifications) {
+        if is_only_named(specifications, options) {
             return Ok(Done::ok());
         }
         let warnings = self.shared.diagnostics.lock().count();
@@ -107,6 +109,7 @@ impl Session {
         &self,
         name: &TableName,
         specifications: &[AlterSpecification<'_>],
+        options: SchemaChangeOption,
     ) -> Result<Alteration, SqlError> {
         let catalog = self.instance.catalog();
         let before = self.stored_table(name)?;
@@ -118,12 +121,14 @@ impl Session {
         apply_alterations(specifications, &mut draft, &mut asked, &mut context)?;
         let (after, sources) = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
+        let copy_asked = options.algorithm == Some(AlgorithmOption::Copy);
         let mut alteration = Alteration {
             before,
             after,
             sources,
             auto_increment: asked.auto_increment,
-            rebuild: asked.rebuild,
+            rebuild: asked.rebuild || copy_asked,
+            copy_asked,
         };
         alteration.keep_clustering();
         Ok(alteration)
@@ -274,7 +279,7 @@ impl Session {
         (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
         let keys = copied_keys(&alteration);
-        let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
+        let Alteration { before, mut after, sources, auto_increment, copy_asked, .. } = alteration;
         let old = before.definition();
         let ready = before.clone().ready(self.instance.engine()).await?;
         let counted = after.auto_increment_column().map(|column| sources[column]);
@@ -303,8 +308,9 @@ impl Session {
             after.auto_increment_start = after.auto_increment_start.max(ready.auto_increment().peek());
         }
         let table = change.put_table(after).await?;
-        // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
-        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
+        // The client is told of copied rows only where it asked or values changed, as MySQL rebuilds the rest in place.
+        let converts = copy_asked
+            || old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
             || computes_values(table.definition(), old, &sources);
         Ok((table, if converts { copied } else { 0 }))
     }

@@ -268,7 +268,7 @@ impl Session {
                 return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
             }
         }
-        let mut alteration = self.alteration(&name, specifications)?;
+        let mut alteration = self.alteration(&name, specifications, options)?;
         alteration.after.temporary = true;
         refuse_foreign_keys(&alteration.after)?;
         if let Some(to) = &to {
@@ -288,7 +288,7 @@ impl Session {
         self.commit_unlogged(change, shield).await?;
         self.temporary.tables.remove(&name);
         self.temporary.put(table);
-        if is_only_named(specifications) {
+        if is_only_named(specifications, options) {
             return Ok(Done::ok());
         }
         let warnings = self.shared.diagnostics.lock().count();
