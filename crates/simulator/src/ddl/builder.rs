@@ -18,7 +18,7 @@ const KEY: &str = "PRIMARY KEY (";
 /// Between two statements, so that tables come into being.
 const PAUSE_US: u64 = 2_000;
 
-const CHANGES: [&str; 15] = [
+const CHANGES: [&str; 18] = [
     "ALTER TABLE @.x ADD INDEX beside (a, id), ALGORITHM=INPLACE, LOCK=NONE",
     "ALTER TABLE @.y FORCE, LOCK=NONE",
     "ALTER TABLE @.x ADD COLUMN beside_c INT DEFAULT 3 INVISIBLE",
@@ -27,10 +27,13 @@ const CHANGES: [&str; 15] = [
     "ALTER TABLE @.x DROP INDEX beside, ADD INDEX beside_2 (beside_c, b)",
     "ALTER TABLE @.y DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC), LOCK=NONE",
     "ALTER TABLE @.x DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC), MODIFY beside_c VARCHAR(9) INVISIBLE",
+    "ALTER TABLE @.y ADD COLUMN beside_v BIGINT AS (a + 1) VIRTUAL INVISIBLE, LOCK=NONE",
     "OPTIMIZE TABLE @.x",
+    "ALTER TABLE @.y ADD INDEX beside_3 (beside_v, b(9)), ALGORITHM=INPLACE, LOCK=NONE",
     "ALTER TABLE @.y DROP INDEX beside, ADD INDEX beside_2 (b), FORCE",
     "ALTER TABLE @.x DROP INDEX beside_2",
     "ALTER TABLE @.x DROP COLUMN beside_c",
+    "ALTER TABLE @.y DROP INDEX beside_3, DROP COLUMN beside_v, ALGORITHM=INSTANT",
     "ALTER TABLE @.x DROP PRIMARY KEY, ADD PRIMARY KEY (id)",
     "ALTER TABLE @.y DROP PRIMARY KEY, ADD PRIMARY KEY (id)",
     "ALTER TABLE @.y DROP INDEX beside_2",
