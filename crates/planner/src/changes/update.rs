@@ -3,7 +3,6 @@ use crate::block::{Block, Clause, PendingSubquery, Position, Source, SourceKind,
 use crate::bound::{BoundBlock, Logical};
 use crate::changes::assigned::AssignedColumns;
 use crate::changes::moved_rows::{moves_rows, reads_assigned};
-use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::planner::Planner;
 use crate::queries::from::{JoinTree, Joined};
@@ -301,13 +300,7 @@ impl<'p> Planner<'p> {
             let word = if clauses.limit.is_some() { "LIMIT" } else { "ORDER BY" };
             return Err(error_code::ER_WRONG_USAGE.with(&[&"UPDATE", &word]));
         }
-        let mut conditions = match clauses.filter {
-            Some(filter) => {
-                self.block().clause = Some(Clause::Where);
-                split_conjuncts(self.bind(filter)?)
-            }
-            None => Vec::new(),
-        };
+        let mut conditions = self.bind_where(clauses.filter)?;
         self.place_view_conditions(&mut joined.tree, &mut conditions)?;
         let mut keys = Vec::with_capacity(clauses.order_by.len());
         self.block().clause = Some(Clause::Order);

@@ -93,13 +93,7 @@ impl<'p> Planner<'p> {
         let star = joined.as_ref().map(|joined| joined.star.as_slice());
         let items = self.bind_select_items(select.items, star)?;
         self.check_named_windows()?;
-        let conditions = match select.filter {
-            Some(filter) => {
-                self.block().clause = Some(Clause::Where);
-                split_conjuncts(self.bind(filter)?)
-            }
-            None => Vec::new(),
-        };
+        let conditions = self.bind_where(select.filter)?;
         self.block().aliases = items.iter().map(|item| (item.name.clone(), item.expr.clone())).collect();
         let groups = select.group_by.map(|group_by| self.bind_groups(&group_by, &items)).transpose()?;
         let having = match select.having {

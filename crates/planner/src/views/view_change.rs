@@ -3,8 +3,7 @@
 //!
 //! Invariant: what a view brought is reached through the view's columns only, and its conditions hold for every row. What
 //! WITH CHECK OPTION demands of new rows is kept beside. Called for tables of UPDATE and DELETE and the target of INSERT.
-use crate::block::{Block, Clause, Origin, Position, Source, SourceColumn, SourceKind};
-use crate::condition::split_conjuncts;
+use crate::block::{Block, Origin, Position, Source, SourceColumn, SourceKind};
 use crate::planner::{Planner, not_supported};
 use crate::queries::from::{JoinTree, Joined};
 use crate::rewrites::merge::{move_over, shift};
@@ -99,13 +98,7 @@ impl<'p> Planner<'p> {
         let joined = self.bind_from(select.from, usage)?;
         let joined = joined.ok_or_else(|| crate::views::view::invalid(view))?;
         let items = self.bind_select_items(select.items, Some(&joined.star))?;
-        let own = match select.filter {
-            Some(filter) => {
-                self.block().clause = Some(Clause::Where);
-                split_conjuncts(self.bind(filter)?)
-            }
-            None => Vec::new(),
-        };
+        let own = self.bind_where(select.filter)?;
         let block = self.blocks.pop().expect("pushed above");
         if items.iter().any(|item| has_subquery(&item.expr)) {
             return Err(not_supported("changes through a view with a subquery in its select list"));
