@@ -28,7 +28,6 @@ mod trace;
 mod trace_text;
 mod views;
 mod walk;
-mod zero_dates;
 
 pub use catalog_view::{
     CatalogView, IndexStatistics, Leaves, ResolvedTable, StoredFunction, TableStatistics,

@@ -16,3 +16,4 @@ pub(crate) mod select_items;
 pub(crate) mod select_subquery;
 pub(crate) mod set_operation;
 pub(crate) mod window;
+pub(crate) mod zero_dates;
