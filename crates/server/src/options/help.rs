@@ -10,8 +10,8 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 Usage: evenkeel [serve] [options]
        evenkeel replicate --from mysql://USER:PASSWORD@HOST:PORT [options]
        evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
-       evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE] [--until 'TIME' | LSN | [before-]gtid:ID]
-                        [--key-file FILE]
+       evenkeel restore --from BACKUP [--increment BACKUP].. --to DATADIR [--archive ARCHIVE]
+                        [--until 'TIME' | LSN | [before-]gtid:ID] [--key-file FILE]
        evenkeel restore-table --dsn DSN --table DATABASE.TABLE --as DATABASE.TABLE --from BACKUP [--work DIRECTORY] ..
        evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--archive ARCHIVE] [--key-file FILE]
                       [--dry-run]
