@@ -1,6 +1,7 @@
 //! Waits of a session for what replicas apply: WAIT_FOR_EXECUTED_GTID_SET and SOURCE_POS_WAIT.
 //!
-//! Invariant: what was waited for can be read when the wait is over. Called by `SharedState`, which sees to KILL.
+//! Invariant: what was waited for can be read when the wait is over. Called by `SharedState`, which sees to KILL, and by
+//! statements that show what is applied.
 use std::time::Duration;
 
 use binlog::GtidSet;
@@ -51,7 +52,7 @@ pub(crate) async fn wait_for_identifiers(
         }
     };
     let is_reached = in_time(instance, timeout, waiting).await.is_some();
-    settle(instance).await;
+    settle_applied(instance).await;
     Ok(Value::Int(i64::from(!is_reached)))
 }
 
@@ -86,7 +87,7 @@ pub(crate) async fn wait_for_position(
         None
     };
     let answer = in_time(instance, timeout, waiting).await;
-    settle(instance).await;
+    settle_applied(instance).await;
     Ok(match answer {
         Some(moves) => moves.map_or(Value::Null, Value::Int),
         None => Value::Int(-1),
@@ -121,10 +122,10 @@ async fn either(one: Waiter<'_>, other: Option<Waiter<'_>>) {
     .await
 }
 
-/// Nobody waits for the commits of an applier; behind this they can be read.
-async fn settle(instance: &Instance) {
+/// Nobody waits for the commits of an applier: what is said to be applied can be read when this is over. A log that has failed
+/// ends that for good, and whoever reads is told; what the channels say of it is shown all the same.
+pub(crate) async fn settle_applied(instance: &Instance) {
     if !instance.replication.channels().is_empty() {
-        // A log that has failed ends that for good, and whoever reads is told.
         let _ = instance.engine().settle_commits().await;
     }
 }

@@ -6,6 +6,7 @@ use datum::{SqlError, Value};
 use instance::replication::{Channel, Failure, FilterKind, FilterRule, Part, ReceiverState};
 use instance::unix_now_us;
 
+use crate::replication_waits::settle_applied;
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use crate::statement::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
@@ -107,16 +108,8 @@ impl Session {
         for channel in channels {
             rows.push(self.channel_row(&channel, &executed));
         }
-        self.settle_applied().await;
+        settle_applied(&self.instance).await;
         Ok(rows)
-    }
-
-    /// Nobody waits for the commits of an applier: what is said to be applied can be read when this is over. A log that has failed ends that
-    /// for good; what the channels say of it is shown all the same.
-    pub(crate) async fn settle_applied(&self) {
-        if !self.instance.replication.channels().is_empty() {
-            let _ = self.instance.engine().settle_commits().await;
-        }
     }
 
     fn channel_row(&self, channel: &Arc<Channel>, executed: &GtidSet) -> Vec<Value> {

@@ -18,6 +18,7 @@ use source::BinaryLog;
 use table::{EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, row_events};
 use variables::{Setting, VariableId};
 
+use crate::replication_waits::settle_applied;
 use crate::session::Session;
 use crate::statement::Request;
 
@@ -342,7 +343,7 @@ impl Session {
             return;
         }
         let (executed, purged) = self.instance.identifiers();
-        self.settle_applied().await;
+        settle_applied(&self.instance).await;
         for (name, set) in [(GTID_EXECUTED, executed), (GTID_PURGED, purged)] {
             let shown = Setting::text(&set.to_string());
             if globals.by_name(name) != shown {
