@@ -17,6 +17,7 @@ use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
 use crate::expr::{Expr, ExprKind};
 use crate::locale::Locale;
+use crate::parameter_moments::ParameterMoments;
 use crate::regexp::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
@@ -112,7 +113,8 @@ impl Default for StatementSettings {
 /// Everything an evaluation may read beside its row.
 pub struct EvalContext {
     /// Values of `?` markers, by index.
-    pub parameters: Vec<Value>,
+    parameters: Vec<Value>,
+    pub(crate) parameter_moments: ParameterMoments,
     /// The parameters are the statement's literals, so messages show their values.
     pub shows_parameters: bool,
     /// Results of subqueries and values of outer columns; the executor fills them before it evaluates.
@@ -139,6 +141,7 @@ impl EvalContext {
     pub fn new(settings: Arc<StatementSettings>, session: Arc<dyn SessionServices>) -> EvalContext {
         EvalContext {
             parameters: Vec::new(),
+            parameter_moments: ParameterMoments::default(),
             shows_parameters: false,
             slots: Vec::new(),
             settings,
@@ -159,8 +162,19 @@ impl EvalContext {
         EvalContext::new(Arc::new(settings), Arc::new(NoSession))
     }
 
-    pub fn with_parameters(self, parameters: Vec<Value>) -> EvalContext {
-        EvalContext { parameters, ..self }
+    pub fn with_parameters(mut self, parameters: Vec<Value>) -> EvalContext {
+        self.set_parameters(parameters);
+        self
+    }
+
+    pub fn parameters(&self) -> &[Value] {
+        &self.parameters
+    }
+
+    /// Gives the `?` markers other values.
+    pub fn set_parameters(&mut self, parameters: Vec<Value>) {
+        self.parameters = parameters;
+        self.parameter_moments = ParameterMoments::default();
     }
 
     /// The compiled pattern, from the statement's cache where it has been used before.

@@ -16,6 +16,7 @@ mod json_table;
 mod locale;
 mod operands;
 mod operator;
+mod parameter_moments;
 mod regexp;
 mod text;
 mod xml;

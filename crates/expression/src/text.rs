@@ -27,14 +27,14 @@ pub(crate) fn name_place(error: SqlError, node: &Expr, context: &EvalContext) ->
         return error;
     }
     let Some(kind) = error.message.strip_suffix(" value is out of range in ''") else { return error };
-    let parameters: &[Value] = if context.shows_parameters { &context.parameters } else { &[] };
+    let parameters: &[Value] = if context.shows_parameters { context.parameters() } else { &[] };
     error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &Shown { expr: node, parameters }])
 }
 
 /// Warning 6527 about a moment that an expression cannot give.
 #[cold]
 pub(crate) fn out_of_range(kind: &str, node: &Expr, context: &EvalContext) -> SqlError {
-    let parameters: &[Value] = if context.shows_parameters { &context.parameters } else { &[] };
+    let parameters: &[Value] = if context.shows_parameters { context.parameters() } else { &[] };
     error_code::ER_WARN_DATETIME_OUT_OF_RANGE.with(&[&kind, &Shown { expr: node, parameters }])
 }
 

@@ -33,7 +33,7 @@ pub async fn execute_load(
     while let Some(row) = source.next_row(number).await? {
         context.check()?;
         tell(row.problems, context);
-        context.eval.parameters = row.values;
+        context.eval.set_parameters(row.values);
         inserter.insert_values(template, context).await?;
         tell(row.late_problem.into_iter().collect(), context);
         number += 1;

@@ -2,11 +2,11 @@
 use std::cmp::Ordering;
 
 use collation::LikePattern;
-use datum::{CompareMode, Date, MomentContext, Operand, SqlError, Value, error_code};
+use datum::{CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Value, error_code};
 
 use crate::constant_set::ListId;
 use crate::context::EvalContext;
-use crate::expr::{Expr, RowList};
+use crate::expr::{Expr, ExprKind, RowList};
 use crate::operator::ComparisonOperator;
 
 /// What conversions to moments need; `today` is looked up only where a TIME may have to become a date.
@@ -33,6 +33,11 @@ fn order(
     if let (CompareMode::Text(collation), Value::Bytes(left), Value::Bytes(right)) = (mode, left.0, right.0) {
         return Some(collation.compare(left, right));
     }
+    if mode == CompareMode::DateTime
+        && let (Some(left), Some(right)) = (plain_moment(left, context), plain_moment(right, context))
+    {
+        return Some(left.cmp(&right));
+    }
     let moments = moment_context(context, mode == CompareMode::DateTime);
     datum::compare(
         mode,
@@ -41,6 +46,24 @@ fn order(
         &moments,
         &mut |warning| context.warn(warning),
     )
+}
+
+/// The moment that a value is without a word: a date or time of a date, or a parameter's text that is nothing but one.
+#[inline]
+fn plain_moment((value, expr): (&Value, &Expr), context: &EvalContext) -> Option<DateTime> {
+    match value {
+        Value::DateTime(moment) => Some(*moment),
+        Value::Date(date) => Some(date.at_midnight()),
+        Value::Timestamp(timestamp) => Some(timestamp.in_zone(&context.settings.time_zone)),
+        Value::Bytes(_) => {
+            let ExprKind::Parameter(index) = expr.kind else { return None };
+            context.parameter_moments.get(index, || {
+                let parsed = value.to_datetime(&expr.ty.column, &moment_context(context, false)).ok()?;
+                parsed.delimiter.is_none().then_some(parsed.value)
+            })
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn compare(

@@ -56,7 +56,7 @@ impl Expr {
         match &self.kind {
             ExprKind::Column(index) => Ok(Cow::Borrowed(&row[*index])),
             ExprKind::Literal(value) => Ok(Cow::Borrowed(value)),
-            ExprKind::Parameter(index) => match context.parameters.get(*index) {
+            ExprKind::Parameter(index) => match context.parameters().get(*index) {
                 Some(value) => Ok(Cow::Borrowed(value)),
                 None => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"])),
             },
@@ -71,7 +71,7 @@ impl Expr {
         match &self.kind {
             ExprKind::Column(index) => row.get(*index),
             ExprKind::Literal(value) => Some(value),
-            ExprKind::Parameter(index) => context.parameters.get(*index),
+            ExprKind::Parameter(index) => context.parameters().get(*index),
             ExprKind::Slot(index) => context.slots.get(*index),
             _ => None,
         }

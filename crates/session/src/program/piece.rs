@@ -390,7 +390,7 @@ impl Session {
     ) -> Option<Result<(Value, ColumnType), SqlError>> {
         let expression = lone_expression(plan)?;
         let mut eval = EvalContext::new(self.statement_settings(), self.shared.clone());
-        eval.parameters = parameters;
+        eval.set_parameters(parameters);
         eval.is_strict_change = is_strict;
         match expression.eval(&[], &eval) {
             Ok(value) => Some(Ok((value, expression.ty.column.clone()))),

@@ -365,7 +365,7 @@ impl Session {
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && is_change;
         let mut eval = EvalContext::new(settings, self.shared.clone());
-        eval.parameters = parameters;
+        eval.set_parameters(parameters);
         eval.shows_parameters = plan.literals_are_parameters;
         eval.is_strict_change = is_strict;
         let exec_settings = self.exec_settings(plan);
