@@ -121,7 +121,7 @@ impl Attachment {
                     stop: &asked,
                 };
                 // Nobody waits any more only when the program is already ending.
-                let _ = sender.send(Box::pin(replica::copy(instance, plan)).await);
+                let _ = sender.send(Box::pin(replica::copy(instance, crate::FAMILIES, plan)).await);
             });
         });
         let copied = runtime.block_on(async {

@@ -31,7 +31,7 @@ pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool) {
         });
     };
     pool.first().run(move || {
-        spawn(session::schedule_events(server, start));
+        spawn(session::schedule_events(server, crate::FAMILIES, start));
     });
 }
 

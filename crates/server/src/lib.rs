@@ -39,6 +39,9 @@ mod worker;
 
 mod connection;
 
+/// The statements that stand in crates above `session`, which every session of this program gets.
+pub(crate) const FAMILIES: &dyn session::Families = &administration::Administration;
+
 pub use doctor::examine;
 pub use prune::{PrunePlan, prune};
 pub use restore::{RestorePlan, restore};

@@ -163,7 +163,7 @@ async fn open(plan: &RestoreTablePlan) -> Result<Session, String> {
         system_tables: system_tables::join,
     };
     let instance = Instance::open(engine, config).await.map_err(|error| error.message)?;
-    let mut session = Session::of_server(instance);
+    let mut session = Session::of_server(instance, crate::FAMILIES);
     for statement in SETTINGS {
         obey(&mut session, statement).await?;
     }

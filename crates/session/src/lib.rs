@@ -7,15 +7,16 @@ mod admission;
 mod command_counters;
 mod connection_info;
 mod diagnostics;
+mod families;
 mod privileges;
 mod program;
+mod reach;
 mod replica;
 mod replication;
 mod replication_waits;
 mod result;
 mod session;
 mod shared_state;
-mod show;
 mod sink;
 mod statement;
 mod transaction_control;
@@ -24,11 +25,20 @@ mod view_columns;
 mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
+pub use families::{Families, FamilyFuture};
+pub use privileges::{Privileges, changes_accounts, column_privileges, listed};
 pub use program::{EventRun, schedule_events};
 pub use replica::apply_channel;
 pub use replication::stream_error;
+pub use replication_waits::settle_applied;
+pub use result::{MadeColumn, MadeRows, optional_text, shape_of};
 pub use session::{ConnectionLimits, Session, StatementId};
+pub use shared_state::SharedState;
 pub use sink::{
     ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,
 };
-pub use statement::{CursorKind, PreparedInfo};
+pub use statement::{
+    CursorKind, Done, Effects, Named, PreparedInfo, Profile, Profiles, Request, Shield, check_account_length,
+    is_account_statement, log_error, not_a_view, parse_error, syntax_error_at,
+};
+pub use transaction_control::transaction_error;

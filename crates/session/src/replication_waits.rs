@@ -124,7 +124,7 @@ async fn either(one: Waiter<'_>, other: Option<Waiter<'_>>) {
 
 /// Nobody waits for the commits of an applier: what is said to be applied can be read when this is over. A log that has failed
 /// ends that for good, and whoever reads is told; what the channels say of it is shown all the same.
-pub(crate) async fn settle_applied(instance: &Instance) {
+pub async fn settle_applied(instance: &Instance) {
     if !instance.replication.channels().is_empty() {
         let _ = instance.engine().settle_commits().await;
     }

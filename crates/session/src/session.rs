@@ -15,6 +15,7 @@ use expression::StatementSettings;
 use parser::DigestOutput;
 
 use crate::connection_info::ConnectionInfo;
+use crate::families::Families;
 use crate::privileges::Privileges;
 use crate::program::ProgramStack;
 use crate::shared_state::SharedState;
@@ -34,6 +35,7 @@ use variables::{SessionVariables, Setting, Settings};
 pub struct StatementId(pub u32);
 
 pub struct Session {
+    pub(crate) families: &'static dyn Families,
     pub(crate) instance: Arc<Instance>,
     pub(crate) connection: ConnectionInfo,
     pub(crate) process: Arc<ProcessEntry>,
@@ -103,7 +105,11 @@ pub struct Session {
 
 impl Session {
     /// A session without a current database; `init_db` follows if the handshake named one.
-    pub fn new(instance: Arc<Instance>, connection: ConnectionInfo) -> Session {
+    pub fn new(
+        instance: Arc<Instance>,
+        families: &'static dyn Families,
+        connection: ConnectionInfo,
+    ) -> Session {
         let host = match connection.peer {
             Some(peer) => format!("{}:{}", connection.host, peer.port()),
             None => connection.host.clone(),
@@ -123,6 +129,7 @@ impl Session {
         let id = process.id;
         let shared = Arc::new(SharedState::new(process.clone(), instance.clone()));
         let mut session = Session {
+            families,
             strict: Arc::new(StrictSession::new(shared.clone())),
             shared,
             privileges: Privileges::new(&instance, &connection),
@@ -196,7 +203,7 @@ impl Session {
     }
 
     /// After any change of a variable.
-    pub(crate) fn refresh_settings(&mut self) {
+    pub fn refresh_settings(&mut self) {
         let fixed_timestamp_us = self.settings.fixed_timestamp_us;
         self.settings = Arc::new(Settings { fixed_timestamp_us, ..Settings::of(&self.variables) });
         self.switches = switches_of(&self.variables);
@@ -278,14 +285,14 @@ impl Session {
     }
 
     /// Another session may have changed the account.
-    pub(crate) fn look_at_privileges(&mut self) {
+    pub fn look_at_privileges(&mut self) {
         if self.privileges.refresh(&self.instance) {
             self.show_account();
         }
     }
 
     /// The rights of the session have changed.
-    pub(crate) fn show_account(&mut self) {
+    pub fn show_account(&mut self) {
         self.forget_views();
         self.set_memory_limits();
         let is_system_user = self.privileges.has_dynamic(auth::DynamicPrivilege::SystemUser);
@@ -372,7 +379,8 @@ impl Session {
         Ok(self.ok_info())
     }
 
-    pub(crate) fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
+    /// KILL of another session, or of its statement.
+    pub fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
         let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
         let entry = self.instance.processes().find(id).ok_or_else(unknown)?;
         if entry.activity().command == ProcessEntry::DAEMON {
@@ -452,7 +460,8 @@ impl Session {
         self.track_state_change();
     }
 
-    pub(crate) fn track_state_change(&mut self) {
+    /// The client is told, if it asked for it, that something of the session's state has changed.
+    pub fn track_state_change(&mut self) {
         if self.settings.tracks_state_change && !self.changes.contains(&StateChange::StateChanged) {
             self.changes.push(StateChange::StateChanged);
         }

@@ -13,7 +13,7 @@ use instance::Instance;
 use variables::Settings;
 
 /// A catalog without a session.
-pub(crate) struct ViewColumns {
+pub struct ViewColumns {
     pub instance: Arc<Instance>,
     pub settings: Arc<Settings>,
 }

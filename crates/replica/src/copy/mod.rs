@@ -119,9 +119,13 @@ pub struct CopyPlan<'a> {
 }
 
 /// Copies; afterwards the server has a channel that waits to be started.
-pub async fn copy(instance: Arc<Instance>, plan: CopyPlan<'_>) -> Result<(), String> {
+pub async fn copy(
+    instance: Arc<Instance>,
+    families: &'static dyn session::Families,
+    plan: CopyPlan<'_>,
+) -> Result<(), String> {
     let origin = Origin::connect(&plan.source.0).await?;
-    let session = Session::of_server(instance);
+    let session = Session::of_server(instance, families);
     let progress = Progress::new(plan.teller);
     let mut copy = Copy { origin, session, progress, stop: plan.stop };
     let result = copy.run(&plan).await;

@@ -122,7 +122,7 @@ async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<
     let expired = expired_password(client, &account)?;
     let ticket = client.shared.server.admit(&account).map_err(End::Refused)?;
     let information = connection_info(client, &introduction, &account);
-    let mut session = Session::new(client.shared.server.clone(), information);
+    let mut session = Session::new(client.shared.server.clone(), crate::FAMILIES, information);
     session.hold(ticket, expired);
     if let Some(database) = &introduction.database {
         session.init_db(database).await.map_err(End::Refused)?;

@@ -5,6 +5,7 @@
 //!
 //! `refusal` has the errors, `variable` knows what SET needs, `plan` compares a plan's needs, `statement` those of every other statement, `viewer` tells
 //! virtual tables who looks at them.
+mod accounts;
 mod plan;
 mod refusal;
 mod statement;
@@ -18,9 +19,10 @@ use auth::{Access, Account, AccountName, ClientHost, DynamicPrivilege, Privilege
 use crate::connection_info::ConnectionInfo;
 use instance::Instance;
 
-pub(crate) use refusal::listed;
-pub(crate) use variable::changes_accounts;
-pub(crate) use viewer::{column_privileges, is_open_to_all};
+pub use refusal::listed;
+pub use variable::changes_accounts;
+pub use viewer::column_privileges;
+pub(crate) use viewer::is_open_to_all;
 
 pub struct Privileges {
     name: AccountName,

@@ -10,7 +10,7 @@ use crate::session::Session;
 use instance::ProcessEntry;
 
 /// Several privileges as errors list them; GRANT OPTION has its old place and its short name there.
-pub(crate) fn listed(privileges: PrivilegeSet) -> String {
+pub fn listed(privileges: PrivilegeSet) -> String {
     let grants = privileges.has(Privilege::GrantOption.into());
     let mut names = Vec::new();
     let mut is_listed = false;
@@ -27,13 +27,14 @@ pub(crate) fn listed(privileges: PrivilegeSet) -> String {
 }
 
 impl Session {
-    pub(crate) fn database_denied(&self, database: &str) -> SqlError {
+    /// Error 1044.
+    pub fn database_denied(&self, database: &str) -> SqlError {
         let account = self.privileges.account_name();
         error_code::ER_DBACCESS_DENIED_ERROR.with(&[&account.user, &account.host.as_str(), &database])
     }
 
     /// As SHOW CREATE DATABASE says it.
-    pub(crate) fn database_denied_to_client(&self, database: &str) -> SqlError {
+    pub fn database_denied_to_client(&self, database: &str) -> SqlError {
         error_code::ER_DBACCESS_DENIED_ERROR.with(&[&self.connection.user, &self.connection.host, &database])
     }
 
@@ -46,7 +47,8 @@ impl Session {
         (&self.connection.user, &self.connection.host)
     }
 
-    pub(crate) fn table_denied(&self, command: &str, table: &str) -> SqlError {
+    /// Error 1142.
+    pub fn table_denied(&self, command: &str, table: &str) -> SqlError {
         let (user, host) = self.refused_name();
         error_code::ER_TABLEACCESS_DENIED_ERROR.with(&[&command, &user, &host, &table])
     }
@@ -57,7 +59,7 @@ impl Session {
     }
 
     /// Error 1045 for what an account may not do anywhere.
-    pub(crate) fn account_denied(&self) -> SqlError {
+    pub fn account_denied(&self) -> SqlError {
         let account = self.privileges.account();
         let has_password = account.is_some_and(|account| !account.credential.is_passwordless());
         let name = self.privileges.account_name();
@@ -66,12 +68,12 @@ impl Session {
     }
 
     /// Error 1227; `needed` lists privileges as MySQL words them for the statement.
-    pub(crate) fn privilege_missing(needed: &str) -> SqlError {
+    pub fn privilege_missing(needed: &str) -> SqlError {
         error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&needed])
     }
 
     /// Error 1227 unless the account has the privilege everywhere.
-    pub(crate) fn require_global(&self, privilege: Privilege) -> Result<(), SqlError> {
+    pub fn require_global(&self, privilege: Privilege) -> Result<(), SqlError> {
         match self.privileges.has_global(privilege) {
             true => Ok(()),
             false => Err(Self::privilege_missing(privilege.name())),
@@ -79,11 +81,7 @@ impl Session {
     }
 
     /// Error 1227 unless the account has SUPER or one of these.
-    pub(crate) fn require_super_or(
-        &self,
-        privileges: &[DynamicPrivilege],
-        needed: &str,
-    ) -> Result<(), SqlError> {
+    pub fn require_super_or(&self, privileges: &[DynamicPrivilege], needed: &str) -> Result<(), SqlError> {
         match self.privileges.has_super_or(privileges) {
             true => Ok(()),
             false => Err(Self::privilege_missing(needed)),
@@ -108,7 +106,7 @@ impl Session {
     }
 
     /// Error 1044.
-    pub(crate) fn require_database(&self, privilege: Privilege, database: &str) -> Result<(), SqlError> {
+    pub fn require_database(&self, privilege: Privilege, database: &str) -> Result<(), SqlError> {
         match self.privileges.has_on_database(privilege, database) {
             true => Ok(()),
             false => Err(self.database_denied(database)),
@@ -116,7 +114,7 @@ impl Session {
     }
 
     /// Error 1142 unless the account may read around the table, or has anything on it.
-    pub(crate) fn require_seen(&self, name: &TableName) -> Result<(), SqlError> {
+    pub fn require_seen(&self, name: &TableName) -> Result<(), SqlError> {
         let access = self.privileges.access();
         let may = super::is_open_to_all(&name.database, &name.name)
             || access.database(&name.database).has(Privilege::Select.into())
@@ -125,14 +123,14 @@ impl Session {
     }
 
     /// Error 1227 unless the account may change accounts, or the tables that MySQL keeps them in.
-    pub(crate) fn require_account_change(&self, on_tables: Privilege) -> Result<(), SqlError> {
+    pub fn require_account_change(&self, on_tables: Privilege) -> Result<(), SqlError> {
         let may = self.privileges.has_global(Privilege::CreateUser)
             || self.privileges.has_on_database(on_tables, "mysql");
         if may { Ok(()) } else { Err(Self::privilege_missing(Privilege::CreateUser.name())) }
     }
 
     /// Error 1142 with what is missing of these on the table; what one of its columns has counts.
-    pub(crate) fn require_table(
+    pub fn require_table(
         &self,
         privileges: PrivilegeSet,
         database: &str,

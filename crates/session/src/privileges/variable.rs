@@ -40,11 +40,7 @@ const RESTRICTED_WITHOUT_SUPER: &[&str] = &[
 
 impl Session {
     /// Error 1227 or 3630.
-    pub(crate) fn require_variable(
-        &self,
-        definition: &Definition,
-        scope: VariableScope,
-    ) -> Result<(), SqlError> {
+    pub fn require_variable(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {
         use DynamicPrivilege::{
             PersistRoVariablesAdmin, ReplicationApplier, RoleAdmin, SessionVariablesAdmin,
             SystemVariablesAdmin,
@@ -90,7 +86,7 @@ impl Session {
     }
 
     /// Error 1231 for what is no list of roles, 3896 while partial revokes exist, 3628 for a protected role.
-    pub(crate) fn check_account_variable(&self, name: &str, setting: &Setting) -> Result<(), SqlError> {
+    pub fn check_account_variable(&self, name: &str, setting: &Setting) -> Result<(), SqlError> {
         match name {
             "mandatory_roles" => {
                 let wrong = || error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &setting.as_text()]);
@@ -118,7 +114,7 @@ impl Session {
 }
 
 /// Whether what accounts may do depends on the variable.
-pub(crate) fn changes_accounts(name: &str) -> bool {
+pub fn changes_accounts(name: &str) -> bool {
     matches!(name, "mandatory_roles" | "partial_revokes")
 }
 

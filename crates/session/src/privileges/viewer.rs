@@ -28,7 +28,7 @@ pub fn is_open_to_all(database: &str, table: &str) -> bool {
 
 impl Session {
     /// What virtual tables learn of this session.
-    pub(crate) fn viewer(&mut self) -> Arc<catalog::Viewer> {
+    pub fn viewer(&mut self) -> Arc<catalog::Viewer> {
         if let Some(viewer) = &self.viewer {
             return viewer.clone();
         }
@@ -124,7 +124,7 @@ impl ProgramRights {
 }
 
 /// What a column may be used for, as SHOW FULL COLUMNS lists it.
-pub(crate) fn column_privileges(access: &Access, database: &str, table: &str, column: &str) -> String {
+pub fn column_privileges(access: &Access, database: &str, table: &str, column: &str) -> String {
     let held = match is_public(database) {
         true => Privilege::Select.into(),
         false => access.column(database, table, column),

@@ -20,7 +20,7 @@ const NAME_CHARACTERS_MAX: usize = 64;
 
 impl Session {
     /// Database and name of a program; error 1046 without a database.
-    pub(crate) fn program_name(&self, name: ObjectName<'_>) -> Result<(String, String), SqlError> {
+    pub fn program_name(&self, name: ObjectName<'_>) -> Result<(String, String), SqlError> {
         let table = self.table_name(name)?;
         if table.name.chars().count() > NAME_CHARACTERS_MAX {
             return Err(error_code::ER_TOO_LONG_IDENT.with(&[&table.name]));

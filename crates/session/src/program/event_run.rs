@@ -16,6 +16,7 @@ use super::host::NoClient;
 use super::run::Run;
 use super::scheduler::SCHEDULER_USER;
 use crate::connection_info::ConnectionInfo;
+use crate::families::Families;
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::statement::{Done, IdentifierUse, Shield, StatementWork};
@@ -23,21 +24,22 @@ use crate::statement::{Done, IdentifierUse, Shield, StatementWork};
 /// An event that is to be executed now; it may begin on any thread.
 pub struct EventRun {
     instance: Arc<Instance>,
+    families: &'static dyn Families,
     due: DueEvent,
 }
 
 impl EventRun {
-    pub(super) fn new(instance: Arc<Instance>, due: DueEvent) -> EventRun {
-        EventRun { instance, due }
+    pub(super) fn new(instance: Arc<Instance>, families: &'static dyn Families, due: DueEvent) -> EventRun {
+        EventRun { instance, families, due }
     }
 
     pub async fn run(self) {
-        let EventRun { instance, due } = self;
+        let EventRun { instance, families, due } = self;
         let definition = &due.event.definition;
         let account = (definition.definer_user.as_str(), definition.definer_host.as_str());
         let id = instance.next_connection_id();
         let connection = ConnectionInfo::internal(id, (SCHEDULER_USER, "localhost"), account);
-        let mut session = Session::new(instance, connection);
+        let mut session = Session::new(instance, families, connection);
         session.process.update(|activity| {
             activity.user.clone_from(&definition.definer_user);
             activity.host.clone_from(&definition.definer_host);

@@ -7,6 +7,7 @@
 //!
 //! Invariant: however a program ends, KILL in its middle included, the session is afterwards as it was before.
 mod alter;
+mod automatic;
 mod call;
 mod context;
 mod definition;

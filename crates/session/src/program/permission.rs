@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// How much of a program the session may see.
-    pub(crate) fn sight_of(&self, definition: &schema::ProgramDef) -> catalog::ProgramSight {
+    pub fn sight_of(&self, definition: &schema::ProgramDef) -> catalog::ProgramSight {
         (self.make_viewer().program_sight)(definition)
     }
 

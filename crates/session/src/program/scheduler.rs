@@ -13,32 +13,41 @@ use instance::{Instance, LogLevel, ProcessEntry};
 use schema::ProgramKind;
 
 use super::event_run::EventRun;
+use crate::families::Families;
 
 pub(crate) const SCHEDULER_USER: &str = "event_scheduler";
 /// The longest sleep; longer ones are taken in parts.
 const SLEEP_MAX: Duration = Duration::from_secs(86_400);
 
 /// Starts events as long as the server runs.
-pub async fn schedule_events(instance: Arc<Instance>, start: impl Fn(EventRun)) {
+pub async fn schedule_events(
+    instance: Arc<Instance>,
+    families: &'static dyn Families,
+    start: impl Fn(EventRun),
+) {
     loop {
         while !instance.events.is_on() {
             instance.events.changed().await;
         }
-        if !run_while_on(&instance, &start).await {
+        if !run_while_on(&instance, families, &start).await {
             return;
         }
     }
 }
 
 /// False when the server stops.
-async fn run_while_on(instance: &Arc<Instance>, start: &impl Fn(EventRun)) -> bool {
+async fn run_while_on(
+    instance: &Arc<Instance>,
+    families: &'static dyn Families,
+    start: &impl Fn(EventRun),
+) -> bool {
     let id = instance.next_connection_id();
     let process = Arc::new(ProcessEntry::new(id, SCHEDULER_USER, "localhost".to_owned(), ""));
     process.update(|activity| activity.command = ProcessEntry::DAEMON);
     instance.processes().add(process.clone());
     let told = format!("Event Scheduler: scheduler thread started with id {}", id.0);
     instance.log_at(LogLevel::Note, &told);
-    let begin = |due| start(EventRun::new(instance.clone(), due));
+    let begin = |due| start(EventRun::new(instance.clone(), families, due));
     let events = instance.catalog().all_programs(ProgramKind::Event);
     instance.events.fill(events, now_us()).into_iter().for_each(begin);
     while instance.events.is_on() && process.kill.state().is_none() {

@@ -18,6 +18,7 @@ use super::settling::Settling;
 use super::workers::Workers;
 use super::{Applying, engine_failed};
 use crate::connection_info::ConnectionInfo;
+use crate::families::Families;
 use crate::session::Session;
 use crate::transaction_control::transaction_error;
 
@@ -67,8 +68,8 @@ pub(super) struct Applier {
 }
 
 /// Applies what the relay has until it is asked to stop.
-pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
-    let mut applier = Applier::new(instance.clone(), channel.clone());
+pub async fn apply_channel(instance: Arc<Instance>, families: &'static dyn Families, channel: Arc<Channel>) {
+    let mut applier = Applier::new(instance.clone(), families, channel.clone());
     channel.status.lock().applier_thread = Some(applier.session.connection.id.0);
     let result = applier.run().await;
     applier.close_workers().await;
@@ -93,10 +94,14 @@ pub async fn apply_channel(instance: Arc<Instance>, channel: Arc<Channel>) {
 }
 
 impl Applier {
-    pub(super) fn new(instance: Arc<Instance>, channel: Arc<Channel>) -> Applier {
+    pub(super) fn new(
+        instance: Arc<Instance>,
+        families: &'static dyn Families,
+        channel: Arc<Channel>,
+    ) -> Applier {
         let id = instance.next_connection_id();
         let connection = ConnectionInfo::internal(id, (SYSTEM_USER, ""), ("", ""));
-        let mut session = Session::new(instance, connection);
+        let mut session = Session::new(instance, families, connection);
         session.privileges.set_unlimited();
         session.process.update(|activity| activity.command = ProcessEntry::DAEMON);
         session.applying = Some(Box::new(Applying::new(channel.clone(), channel.applied())));

@@ -7,6 +7,7 @@ use datum::{SqlError, Value};
 use instance::{Instance, ResultShape};
 
 use crate::connection_info::ConnectionInfo;
+use crate::families::Families;
 use crate::session::Session;
 use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
 
@@ -45,10 +46,13 @@ impl ResultSink for Outcome {
 
 impl Session {
     /// With all rights, and without a client.
-    pub fn of_server(instance: Arc<Instance>) -> Session {
+    pub fn of_server(instance: Arc<Instance>, families: &'static dyn Families) -> Session {
         let id = instance.next_connection_id();
-        let mut session =
-            Session::new(instance, ConnectionInfo::internal(id, (COPIER, ""), ("root", "localhost")));
+        let mut session = Session::new(
+            instance,
+            families,
+            ConnectionInfo::internal(id, (COPIER, ""), ("root", "localhost")),
+        );
         session.privileges.set_unlimited();
         session
     }

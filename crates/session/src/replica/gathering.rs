@@ -29,7 +29,7 @@ impl Applier {
         let count = usize::try_from(count).unwrap_or(0);
         let is_delayed = self.channel.settings.lock().delay > 0;
         let is_possible = count > 1 && !is_delayed && *self.channel.until.lock() == Until::Never;
-        let made = || Workers::new(count, &self.session.instance, &self.channel);
+        let made = || Workers::new(count, &self.session.instance, self.session.families, &self.channel);
         self.workers = is_possible.then(made);
     }
 

@@ -19,6 +19,8 @@ use instance::Instance;
 use instance::replication::Channel;
 use variables::Setting;
 
+use crate::families::Families;
+
 use super::applier::{Applier, event_error};
 
 /// Seconds that a worker waits for a lock. Whoever has it may be a later transaction, which waits for this one's commit.
@@ -91,9 +93,14 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    pub fn new(count: usize, instance: &Arc<Instance>, channel: &Arc<Channel>) -> Workers {
+    pub fn new(
+        count: usize,
+        instance: &Arc<Instance>,
+        families: &'static dyn Families,
+        channel: &Arc<Channel>,
+    ) -> Workers {
         let worker = || {
-            let mut worker = Applier::new(instance.clone(), channel.clone());
+            let mut worker = Applier::new(instance.clone(), families, channel.clone());
             for name in ["innodb_lock_wait_timeout", "lock_wait_timeout"] {
                 worker.session.variables.set_by_name(name, Setting::Unsigned(LOCK_WAIT_SECONDS));
             }

@@ -4,14 +4,15 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
+use parser::ast::{ExplainTarget, Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
 use crate::command_counters::counter_of;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use instance::{StopKind, count};
+use definition::TableName;
+use instance::count;
 
 impl Session {
     pub(crate) async fn dispatch(
@@ -30,11 +31,8 @@ impl Session {
         self.check_password_age(Some(kind))?;
         self.count_for_account(is_update(kind))?;
         self.check_xa(kind)?;
-        if let Some(done) = Box::pin(self.import_statement(kind, request, shield)).await? {
-            return Ok(done);
-        }
-        if let Update(update) = kind
-            && let Some(done) = Box::pin(self.update_setup(update, request, shield)).await?
+        if may_be_claimed(kind)
+            && let Some(done) = self.families.claim(self, request, shield).await?
         {
             return Ok(done);
         }
@@ -66,7 +64,6 @@ impl Session {
                 Box::pin(self.evaluate(expressions, request, shield)).await?;
                 Ok(Done::ok())
             }
-            Set(statement) => Box::pin(self.set(statement, request, shield)).await,
             SetTransaction(asked) => self.set_transaction(asked),
             StartTransaction(asked) => self.start_transaction(Some(asked), shield).await,
             Begin => self.start_transaction(None, shield).await,
@@ -76,7 +73,6 @@ impl Session {
             RollbackToSavepoint(name) => self.rollback_to_savepoint(name.name).await,
             ReleaseSavepoint(name) => self.release_savepoint(name.name),
             Xa(statement) => Box::pin(self.xa(statement, shield)).await,
-            SetRole(role) => self.set_role(role),
             Use(name) => {
                 self.use_database(name.name)?;
                 Ok(Done::ok())
@@ -87,19 +83,11 @@ impl Session {
             }
             Signal(signal) => Box::pin(self.signal(signal, request, shield)).await,
             GetDiagnostics(statement) => Box::pin(self.get_diagnostics(statement, request, shield)).await,
-            Show(show) => Box::pin(self.show(show, request, shield)).await,
-            Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
-            Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
-            Flush(flush) => Box::pin(self.flush(flush)).await,
-            PurgeBinaryLogs(purge) => Box::pin(self.purge_binary_logs(purge, request, shield)).await,
-            ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first, shield)).await,
-            ChangeReplicationSource(change) => Box::pin(self.change_source(change, request, shield)).await,
-            ChangeReplicationFilter(change) => self.change_filter(change),
-            ReplicaControl(control) => Box::pin(self.control_replica(control, request, shield)).await,
-            CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
-            BackupInstance { base, bytes_per_second } => {
-                Box::pin(self.backup_instance(base, bytes_per_second, sink)).await
+            Explain(explain) if matches!(explain.target, ExplainTarget::Table { .. }) => {
+                self.explain_form(explain)?;
+                self.families.carry_out(self, request, shield, sink).await
             }
+            Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => {
@@ -108,34 +96,20 @@ impl Session {
             }
             Deallocate(name) => self.deallocate(name),
             LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
-            Shutdown => self.shut_down(StopKind::Shutdown),
-            Restart => self.shut_down(StopKind::Restart),
-            LockInstance => Box::pin(self.lock_instance()).await,
-            UnlockInstance => self.unlock_instance(),
-            ResetPersist { name, if_exists } => {
-                let name = name.map(|name| name.name);
-                Box::pin(self.reset_persist(name, if_exists, shield)).await
-            }
-            Help(topic) => Ok(crate::statement::operation::help::help(topic)),
-            AlterInstance(action) => self.alter_instance(action),
             UnlockTables => {
                 if !self.table_locks.is_empty() {
                     self.commit_open(shield).await?;
                 }
                 Ok(self.unlock_tables())
             }
-            TruncateTable(statement) if self.names_system_table(statement.table)? => {
-                self.truncate_system_table(statement.table)
-            }
-            _ if is_schema_change(kind) => {
+            _ if is_schema_change(kind) && !self.truncates_system_table(kind) => {
                 let changed = Box::pin(self.change_schema(request, shield, sink)).await;
                 self.definition_text = None;
                 let done = changed?;
                 self.move_table_locks(kind).await?;
                 Ok(done)
             }
-            _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
-            _ => Err(unsupported(kind)),
+            _ => self.families.carry_out(self, request, shield, sink).await,
         }
     }
 
@@ -148,6 +122,14 @@ impl Session {
             MaintainTable(maintain) if is_logged(maintain.kind) => self.check_write_protection(),
             _ => Ok(()),
         }
+    }
+
+    /// TRUNCATE of a summary or a log, which begins anew.
+    fn truncates_system_table(&self, kind: &StatementKind<'_>) -> bool {
+        let StatementKind::TruncateTable(statement) = kind else { return false };
+        let is_virtual =
+            |name: TableName| self.instance.virtual_tables.find(&name.database, &name.name).is_some();
+        self.table_name(statement.table).is_ok_and(is_virtual)
     }
 
     /// SELECT .. INTO: a file, or variables that take the values of the only row.
@@ -198,6 +180,12 @@ impl Session {
 
 const ER_SP_UNDECLARED_VAR: datum::ErrorCode =
     datum::ErrorCode::new(1327, "42000", "Undeclared variable: %s");
+
+/// What may name a system table whose rows stand for something else.
+fn may_be_claimed(kind: &StatementKind<'_>) -> bool {
+    use StatementKind::{AlterTable, CreateTable, DropTable, Insert, LockTables, Update};
+    matches!(kind, Insert(_) | Update(_) | DropTable(_) | CreateTable(_) | AlterTable(_) | LockTables(_))
+}
 
 /// Changes of definitions and accounts stop at the lock of all tables.
 /// Queries and changes of rows do when their plan tells what they use.
@@ -255,7 +243,8 @@ pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
     )
 }
 
-pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
+/// CREATE USER, GRANT and their kin: what changes accounts.
+pub fn is_account_statement(kind: &StatementKind<'_>) -> bool {
     use StatementKind::*;
     matches!(
         kind,
@@ -272,15 +261,6 @@ pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
             | RevokeRole(_)
             | SetDefaultRole(_)
     )
-}
-
-fn unsupported(kind: &StatementKind<'_>) -> SqlError {
-    use StatementKind::*;
-    let what = match kind {
-        Unsupported(statement) => statement.family,
-        _ => "this statement",
-    };
-    error_code::ER_NOT_SUPPORTED_YET.with(&[&what])
 }
 
 /// Whether a text without a statement has more than spaces and its end.

@@ -2,44 +2,44 @@
 //!
 //! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family. `query` plans and runs
 //! queries and changes; the other folders are families that the session carries out itself.
-mod accounts;
 mod dispatch;
 mod files;
 mod guard;
 mod handler;
-mod import;
 mod logs;
 mod named;
 mod nested;
-mod operation;
 mod prepared;
 mod query;
-mod replication;
 mod run;
 mod settings;
 mod statistics;
 mod tables;
 mod transaction;
 
+pub use dispatch::is_account_statement;
 pub use guard::Shield;
 pub(crate) use guard::within;
 pub(crate) use handler::OpenHandlers;
-pub(crate) use logs::binary_log::{BeginEvent, DefinitionText, log_error};
+pub use logs::binary_log::log_error;
+pub(crate) use logs::binary_log::{BeginEvent, DefinitionText};
 pub(crate) use logs::gtid_next::{IdentifierUse, NextIdentifier};
 pub(crate) use logs::observe::{KeptDigest, Observation};
+pub use logs::profile::{Profile, Profiles};
 pub use named::NamedStatement;
 pub(crate) use nested::Statements;
 pub use prepared::{PreparedInfo, PreparedStatement};
-pub(crate) use query::catalog_view::{Named, written_type};
+pub use query::catalog_view::Named;
+pub(crate) use query::catalog_view::written_type;
 pub use query::cursor::CursorKind;
 pub(crate) use query::fill::FilledTable;
 pub(crate) use query::optimizer_trace::Traces;
 pub(crate) use query::planned::PLAN_ATTEMPTS_MAX;
-pub(crate) use replication::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
-pub(crate) use run::{StatementWork, keeps_conditions, parse_error};
+pub(crate) use run::{StatementWork, keeps_conditions};
+pub use run::{parse_error, syntax_error_at};
 pub(crate) use tables::row_copy::TableRowMaker;
 pub(crate) use tables::temporary::TemporaryTables;
-pub(crate) use tables::views::{check_account_length, not_a_view};
+pub use tables::views::{check_account_length, not_a_view};
 pub(crate) use transaction::global_lock::GlobalReadLock;
 pub(crate) use transaction::lock_tables::TableLocks;
 

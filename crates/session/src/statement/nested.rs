@@ -90,7 +90,7 @@ impl Statements {
 impl Session {
     /// Runs a query or a change of rows inside the running statement. Its rows go to `rows`; gives the types of their
     /// columns. `accept` may refuse the plan before anything has happened.
-    pub(crate) async fn run_nested(
+    pub async fn run_nested(
         &mut self,
         request: Request<'_>,
         accept: impl Fn(&Plan) -> Result<(), SqlError>,

@@ -146,7 +146,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn parse_options(&self, parameters: bool) -> ParseOptions {
+    /// How a text is parsed under the session's settings.
+    pub fn parse_options(&self, parameters: bool) -> ParseOptions {
         let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
         ParseOptions { mode, parameters }
     }
@@ -408,7 +409,7 @@ pub(crate) fn keeps_conditions(kind: &StatementKind<'_>) -> bool {
     }
 }
 
-pub(crate) fn parse_error(error: &ParseError) -> SqlError {
+pub fn parse_error(error: &ParseError) -> SqlError {
     let sqlstate = error.sqlstate().as_bytes().try_into().unwrap_or(*b"HY000");
     SqlError { errno: error.errno(), sqlstate, message: error.message() }
 }
@@ -427,7 +428,7 @@ fn is_blank(text: &[u8], options: ParseOptions) -> bool {
 }
 
 /// A second statement where only one may be sent is a syntax error at its start.
-pub(super) fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
+pub fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
     let position = position.min(text.len());
     let rest = &text[position..];
     let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);

@@ -70,7 +70,7 @@ fn prepare_event(xid: &Xid, one_phase: bool) -> XaPrepare {
 }
 
 /// An error of the binary log.
-pub(crate) fn log_error(error: &source::SourceError) -> SqlError {
+pub fn log_error(error: &source::SourceError) -> SqlError {
     error_code::ER_INTERNAL_ERROR.with(&[&error.to_string()])
 }
 
@@ -272,7 +272,7 @@ impl Session {
     }
 
     /// Keeps the text of a statement that changes definitions, for its commit.
-    pub(in crate::statement) fn keep_definition_text(&mut self, request: Request<'_>) {
+    pub fn keep_definition_text(&mut self, request: Request<'_>) {
         let session = self.database.as_deref().unwrap_or_default();
         let defined = defined_database(&request.statement.kind, session);
         let database = defined.unwrap_or(session);

@@ -74,7 +74,7 @@ impl NextIdentifier {
 
 impl Session {
     /// The value of `gtid_next` in its own form.
-    pub(in crate::statement) fn checked_identifier(&self, setting: &Setting) -> Result<Setting, SqlError> {
+    pub fn checked_identifier(&self, setting: &Setting) -> Result<Setting, SqlError> {
         if self.transaction.is_open() {
             return Err(error_code::ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION.with(&[&"gtid_next"]));
         }
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// The session owns the identifier, once nobody else does; or it is executed.
-    pub(in crate::statement) async fn take_identifier(&mut self, setting: &Setting) -> Result<(), SqlError> {
+    pub async fn take_identifier(&mut self, setting: &Setting) -> Result<(), SqlError> {
         self.identifier = NextIdentifier::Automatic;
         let Some(gtid) = Gtid::parse(setting.as_text()) else { return Ok(()) };
         self.instance.replication.owned.acquire(self.process.id, &gtid.to_string()).await?;

@@ -12,7 +12,7 @@ use crate::statement::logs::observe::Ended;
 
 /// A statement that was profiled.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile {
+pub struct Profile {
     pub query_id: u64,
     pub text: Vec<u8>,
     pub elapsed_ns: u64,
@@ -20,8 +20,9 @@ pub(crate) struct Profile {
     pub stages: Vec<(&'static str, u64)>,
 }
 
+/// The statements that a session has profiled, the oldest first.
 #[derive(Default)]
-pub(crate) struct Profiles {
+pub struct Profiles {
     kept: VecDeque<Profile>,
     last_id: u64,
     /// When the running statement's plan began to run.

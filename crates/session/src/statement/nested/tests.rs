@@ -8,7 +8,33 @@ use instance::{Instance, InstanceConfig, KillKind, ResultShape, SleepFuture, Tim
 
 use super::*;
 use crate::connection_info::{ClientCapabilities, ConnectionInfo};
+use crate::families::{Families, FamilyFuture};
 use crate::sink::{FlushFuture, OkInfo, ResultSink, StatusInfo};
+use crate::statement::Done;
+
+/// These tests run no statement of a family.
+struct NoFamilies;
+
+impl Families for NoFamilies {
+    fn claim<'a>(
+        &'static self,
+        _: &'a mut Session,
+        _: Request<'a>,
+        _: &'a Shield,
+    ) -> FamilyFuture<'a, Option<Done>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn carry_out<'a>(
+        &'static self,
+        _: &'a mut Session,
+        _: Request<'a>,
+        _: &'a Shield,
+        _: &'a mut dyn ResultSink,
+    ) -> FamilyFuture<'a, Done> {
+        Box::pin(async { Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"a family of statements"])) })
+    }
+}
 
 struct TokioTimer;
 
@@ -74,7 +100,7 @@ async fn connect(instance: &Arc<Instance>) -> Session {
         collation_id: 255,
         tls: None,
     };
-    let mut session = Session::new(instance.clone(), information);
+    let mut session = Session::new(instance.clone(), &NoFamilies, information);
     query(
         &mut session,
         "create database if not exists d; use d; create table if not exists t (a int primary key)",

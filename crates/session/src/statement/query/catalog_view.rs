@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::view_columns::ViewColumns;
 
 /// What the name of a table means.
-pub(crate) enum Named {
+pub enum Named {
     Virtual(Arc<dyn VirtualTable>),
     Stored(Arc<TableHandle>),
     View(Arc<ViewDef>),
@@ -25,7 +25,7 @@ pub(crate) enum Named {
 impl Session {
     /// The one place where the name of a table becomes what it means to this session: plans are made by it, and kept
     /// ones are held against it.
-    pub(crate) fn resolve(&self, database: &str, name: &str) -> Option<Named> {
+    pub fn resolve(&self, database: &str, name: &str) -> Option<Named> {
         if let Some(table) = self.temporary.find(database, name) {
             return Some(Named::Stored(table.clone()));
         }
@@ -33,7 +33,7 @@ impl Session {
     }
 
     /// The same for what all sessions know, which is all that views reach.
-    pub(crate) fn resolve_shared(&self, database: &str, name: &str) -> Option<Named> {
+    pub fn resolve_shared(&self, database: &str, name: &str) -> Option<Named> {
         if let Some(table) = self.instance.virtual_tables.find(database, name) {
             return Some(Named::Virtual(table));
         }
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// For those who describe views.
-    pub(crate) fn view_columns(&self) -> ViewColumns {
+    pub fn view_columns(&self) -> ViewColumns {
         ViewColumns { instance: self.instance.clone(), settings: self.settings.clone() }
     }
 

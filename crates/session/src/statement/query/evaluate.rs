@@ -10,7 +10,7 @@ use crate::statement::guard::Shield;
 
 impl Session {
     /// The values of the expressions; they may hold subqueries.
-    pub(crate) async fn evaluate(
+    pub async fn evaluate(
         &mut self,
         expressions: &[Expr<'_>],
         request: Request<'_>,
@@ -27,7 +27,8 @@ impl Session {
         Ok(row.into_iter().zip(types).collect())
     }
 
-    pub(crate) async fn evaluate_one(
+    /// The value and the type of one expression, evaluated as a query without tables.
+    pub async fn evaluate_one(
         &mut self,
         expression: &Expr<'_>,
         request: Request<'_>,

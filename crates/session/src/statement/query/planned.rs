@@ -189,7 +189,8 @@ impl Session {
         planner::plan_statement(request.statement, self, &context)
     }
 
-    pub(crate) fn planner_context<'a>(
+    /// What the planner knows of the session.
+    pub fn planner_context<'a>(
         &'a self,
         literals: Literals,
         parameter_types: &'a [ColumnType],
@@ -207,7 +208,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn prepare_plan(&self, mut plan: Plan) -> Result<PreparedPlan, SqlError> {
+    /// The plan of a statement that runs inside another one, or is never kept.
+    pub fn prepare_plan(&self, mut plan: Plan) -> Result<PreparedPlan, SqlError> {
         let mut reach = Reach::new(self.instance.catalog());
         if self.settings.foreign_key_checks {
             reach.follow(&plan);
@@ -320,7 +322,7 @@ impl Session {
     }
 
     /// Runs a plan inside the session's transaction, which begins here if none is open.
-    pub(crate) async fn execute_plan(
+    pub async fn execute_plan(
         &mut self,
         plan: &Plan,
         parameters: Vec<Value>,
@@ -463,7 +465,7 @@ impl Session {
     }
 
     /// The session's clock: `SET timestamp` stops it.
-    pub(crate) fn now_utc_micros(&self) -> i64 {
+    pub fn now_utc_micros(&self) -> i64 {
         if self.settings.fixed_timestamp_us != 0 {
             return self.settings.fixed_timestamp_us;
         }
@@ -526,7 +528,7 @@ impl Session {
     }
 
     /// Commits the transaction of an autocommit statement.
-    pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
+    pub async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
         if self.programs.is_inside_statement() {
             return Ok(());
         }

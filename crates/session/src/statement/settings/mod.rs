@@ -1,5 +1,4 @@
-//! Variables and switches: SET, values for one statement, and the tables of the setup of `performance_schema`.
+//! Variables as statements see them: the reading of `@@name`, and values for one statement.
 
 pub(super) mod hinted_settings;
-pub(super) mod set;
-pub(super) mod setup;
+pub(super) mod read;

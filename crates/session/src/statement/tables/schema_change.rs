@@ -42,7 +42,7 @@ impl Session {
     }
 
     /// The table that a statement means; error 1046 without a database.
-    pub(crate) fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
+    pub fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
         let database = match (name.database, &self.database) {
             (Some(database), _) => catalog::canonical_database(database.name).to_owned(),
             (None, Some(database)) => database.to_string(),
@@ -84,11 +84,7 @@ impl Session {
     }
 
     /// Commits a change; from here on the statement cannot be interrupted.
-    pub(crate) async fn commit_change(
-        &self,
-        mut change: SchemaChange,
-        shield: &Shield,
-    ) -> Result<(), SqlError> {
+    pub async fn commit_change(&self, mut change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
         self.log_definition(&mut change);
         let Some(applying) = &self.applying else { return self.commit_unlogged(change, shield).await };
         applying.store(change.transaction()).await?;
@@ -98,11 +94,7 @@ impl Session {
     }
 
     /// The same for what no other server is told: tables of this session alone.
-    pub(crate) async fn commit_unlogged(
-        &self,
-        change: SchemaChange,
-        shield: &Shield,
-    ) -> Result<(), SqlError> {
+    pub async fn commit_unlogged(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
         shield.raise();
         let result = change.commit().await;
         shield.lower();

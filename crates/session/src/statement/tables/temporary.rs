@@ -63,7 +63,7 @@ impl TemporaryTables {
 
 impl Session {
     /// The table that a statement of data definition means.
-    pub(crate) fn stored_table(&self, name: &TableName) -> Result<Arc<TableHandle>, SqlError> {
+    pub fn stored_table(&self, name: &TableName) -> Result<Arc<TableHandle>, SqlError> {
         match self.temporary.find(&name.database, &name.name) {
             Some(table) => Ok(table.clone()),
             None => self.instance.catalog().require_table(&name.database, &name.name),

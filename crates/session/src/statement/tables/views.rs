@@ -252,7 +252,7 @@ impl Session {
 }
 
 /// Error 1470.
-pub(crate) fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
+pub fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
     const USER_LENGTH_MAX: usize = 32;
     const HOST_LENGTH_MAX: usize = 255;
     let parts =
@@ -271,6 +271,6 @@ const ER_WRONG_STRING_LENGTH: datum::ErrorCode =
     datum::ErrorCode::new(1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)");
 
 /// Error 1347.
-pub(crate) fn not_a_view(name: &TableName) -> SqlError {
+pub fn not_a_view(name: &TableName) -> SqlError {
     error_code::ER_WRONG_OBJECT.with(&[&name.database, &name.name, &"VIEW"])
 }

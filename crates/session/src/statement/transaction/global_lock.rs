@@ -23,7 +23,8 @@ pub(crate) struct GlobalReadLock {
 }
 
 impl Session {
-    pub(in crate::statement) async fn lock_all_tables(&mut self) -> Result<(), SqlError> {
+    /// FLUSH TABLES WITH READ LOCK.
+    pub async fn lock_all_tables(&mut self) -> Result<(), SqlError> {
         if !self.table_locks.is_empty() {
             return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
         }
@@ -40,7 +41,8 @@ impl Session {
         })
     }
 
-    pub(in crate::statement) async fn close_gate(&self, gate: Gate) -> Result<ClosedGate, SqlError> {
+    /// Waits until nobody passes the gate, and keeps it closed.
+    pub async fn close_gate(&self, gate: Gate) -> Result<ClosedGate, SqlError> {
         let locks = self.instance.catalog().locks().clone();
         self.settled(locks.close(self.lock_owner(), gate)).await
     }
@@ -103,7 +105,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn lock_owner(&self) -> LockOwner {
+    /// Whose metadata locks the session takes.
+    pub fn lock_owner(&self) -> LockOwner {
         LockOwner(u64::from(self.connection.id.0))
     }
 
@@ -137,11 +140,7 @@ impl Session {
     }
 
     /// SET GLOBAL `read_only` and `super_read_only`: what runs ends first.
-    pub(in crate::statement) async fn set_write_protection(
-        &mut self,
-        id: VariableId,
-        setting: Setting,
-    ) -> Result<(), SqlError> {
+    pub async fn set_write_protection(&mut self, id: VariableId, setting: Setting) -> Result<(), SqlError> {
         if self.instance.globals.get(id) == setting {
             return Ok(());
         }

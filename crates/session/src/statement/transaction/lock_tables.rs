@@ -68,10 +68,7 @@ impl TableLocks {
 
 impl Session {
     /// FLUSH TABLES .. WITH READ LOCK: the same as LOCK TABLES .. READ, but it does not give up earlier locks.
-    pub(in crate::statement) async fn lock_flushed_tables(
-        &mut self,
-        tables: &[ObjectName<'_>],
-    ) -> Result<(), SqlError> {
+    pub async fn lock_flushed_tables(&mut self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
         if !self.table_locks.is_empty() {
             return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
         }
@@ -166,10 +163,7 @@ impl Session {
     }
 
     /// Under LOCK TABLES only tables that are locked for writing can be flushed.
-    pub(in crate::statement) fn check_flushed_tables(
-        &self,
-        tables: &[ObjectName<'_>],
-    ) -> Result<(), SqlError> {
+    pub fn check_flushed_tables(&self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
         if tables.is_empty() {
             let read = self.table_locks.aliases.iter().find(|locked| locked.mode == LockMode::NoWrite);
             return match read {
@@ -214,7 +208,7 @@ impl Session {
     }
 
     /// The same for a statement that names tables by their own names.
-    pub(crate) fn check_locked_tables(&self, used: &[(LockName, LockMode)]) -> Result<(), SqlError> {
+    pub fn check_locked_tables(&self, used: &[(LockName, LockMode)]) -> Result<(), SqlError> {
         if self.table_locks.is_empty() {
             return Ok(());
         }

@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// For a statement that changes accounts.
-    pub(in crate::statement) async fn lock_accounts(&self) -> Result<LockGuard, SqlError> {
+    pub async fn lock_accounts(&self) -> Result<LockGuard, SqlError> {
         self.lock(&LockName::Accounts, LockMode::Exclusive).await
     }
 

@@ -8,7 +8,7 @@ use crate::statement::Done;
 use crate::statement::guard::Shield;
 use crate::transaction_control::transaction_error;
 use instance::count;
-use variables::{Completion, Setting, VariableId, isolation_name};
+use variables::{Completion, Setting, VariableId, isolation_name, isolation_named};
 
 impl Session {
     /// BEGIN and START TRANSACTION; an open transaction is committed first.
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Commits what is open: COMMIT itself and statements that commit implicitly.
-    pub(crate) async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
+    pub async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
         self.require_no_xa()?;
         if self.transaction.current.is_some() && self.transaction.touched {
             count(&self.process.counters.handler_commit);
@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// What a session asks for is also for its next transaction, whatever was asked for that one before.
-    pub(in crate::statement) fn forget_next_characteristic(&mut self, variable: &str) {
+    pub fn forget_next_characteristic(&mut self, variable: &str) {
         if self.transaction.is_open() {
             return;
         }
@@ -163,6 +163,16 @@ impl Session {
             "transaction_isolation" => self.transaction.next.isolation = None,
             "transaction_read_only" => self.transaction.next.access = None,
             _ => {}
+        }
+    }
+
+    /// `SET @@transaction_isolation = ..` and its kin: for the next transaction only.
+    pub fn set_next_characteristic(&mut self, variable: &str, setting: &Setting) {
+        let next = &mut self.transaction.next;
+        match variable {
+            "transaction_isolation" => next.isolation = Some(isolation_named(setting.as_text())),
+            _ if setting.as_boolean() => next.access = Some(AccessMode::ReadOnly),
+            _ => next.access = Some(AccessMode::ReadWrite),
         }
     }
 
