@@ -32,7 +32,7 @@ pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool, filters: Vec<Filt
             spawn(async move {
                 match part {
                     Part::Receiver => replica::receive(instance, channel).await,
-                    Part::Applier => session::apply_channel(instance, crate::FAMILIES, channel).await,
+                    Part::Applier => replica::apply_channel(instance, crate::FAMILIES, channel).await,
                 }
                 drop(burden);
             });

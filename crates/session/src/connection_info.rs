@@ -37,7 +37,7 @@ pub struct ConnectionInfo {
 
 impl ConnectionInfo {
     /// Of a session that no client has: `user` at `host` with the rights of an account.
-    pub(crate) fn internal(id: ConnectionId, (user, host): (&str, &str), account: (&str, &str)) -> Self {
+    pub fn internal(id: ConnectionId, (user, host): (&str, &str), account: (&str, &str)) -> Self {
         ConnectionInfo {
             id,
             user: user.to_owned(),

@@ -4,14 +4,15 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod applying;
 mod command_counters;
 mod connection_info;
 mod diagnostics;
 mod families;
+mod own_session;
 mod privileges;
 mod program;
 mod reach;
-mod replica;
 mod replication;
 mod replication_waits;
 mod result;
@@ -25,10 +26,10 @@ mod view_columns;
 mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
+pub use applying::Applying;
 pub use families::{Families, FamilyFuture};
 pub use privileges::{Privileges, changes_accounts, column_privileges, listed};
 pub use program::{EventRun, schedule_events};
-pub use replica::apply_channel;
 pub use replication::stream_error;
 pub use replication_waits::settle_applied;
 pub use result::{MadeColumn, MadeRows, optional_text, shape_of};
@@ -38,6 +39,7 @@ pub use sink::{
     ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,
 };
 pub use statement::{
+    TableRowMaker, 
     CursorKind, Done, Effects, Named, PreparedInfo, Profile, Profiles, Request, Shield, check_account_length,
     is_account_statement, log_error, not_a_view, parse_error, syntax_error_at,
 };

@@ -9,6 +9,7 @@ use catalog::ClosedGate;
 use variables::{SessionVariables, Settings};
 
 use crate::connection_info::ConnectionInfo;
+use crate::families::Families;
 use crate::privileges::Privileges;
 use crate::session::Session;
 use crate::shared_state::SharedState;
@@ -16,6 +17,11 @@ use crate::sink::StateChange;
 use crate::statement::Profiles;
 
 impl Session {
+    /// What was handed to the session, for one that it makes.
+    pub fn families(&self) -> &'static dyn Families {
+        self.families
+    }
+
     /// Who is connected, and how.
     pub fn connection(&self) -> &ConnectionInfo {
         &self.connection

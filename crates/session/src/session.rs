@@ -80,7 +80,7 @@ pub struct Session {
     /// Keeps a replica in the list while it is connected.
     pub(crate) registration: Option<source::Registration>,
     /// What an applier's session applies.
-    pub(crate) applying: Option<Box<crate::replica::Applying>>,
+    pub(crate) applying: Option<Box<crate::applying::Applying>>,
     pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
@@ -422,7 +422,8 @@ impl Session {
         });
     }
 
-    pub(crate) fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+    /// USE.
+    pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         let name = catalog::canonical_database(name);
         if !self.privileges.opens_database(name) {
             return Err(self.database_denied(name));
@@ -442,7 +443,8 @@ impl Session {
         self.viewer = None;
     }
 
-    pub(crate) fn set_database(&mut self, name: Option<Arc<str>>) {
+    /// The current database becomes this one, unasked.
+    pub fn set_database(&mut self, name: Option<Arc<str>>) {
         self.forget_views();
         self.database = name.clone();
         self.process.update(|activity| activity.database = name);

@@ -3,7 +3,7 @@ use catalog::SchemaChange;
 use datum::{SqlError, error_code};
 use definition::TableName;
 use parser::ast::{ObjectName, TriggerHead};
-use schema::{ProgramDef, TriggerDef, TriggerEvent};
+use schema::{ProgramDef, ProgramKind, TriggerDef, TriggerEvent};
 
 use crate::session::Session;
 
@@ -21,6 +21,12 @@ pub(super) fn trigger_of(head: &TriggerHead<'_>) -> TriggerDef {
 }
 
 impl Session {
+    /// The table of a trigger that is there.
+    pub fn triggers_table(&self, database: &str, name: &str) -> Option<String> {
+        let known = self.instance.catalog().program(ProgramKind::Trigger, database, name)?;
+        known.definition.trigger.as_ref().map(|trigger| trigger.table.clone())
+    }
+
     /// The table of a trigger in a database; it must be a stored one of the same database.
     pub(super) fn trigger_table(&self, table: ObjectName<'_>, database: &str) -> Result<TableName, SqlError> {
         let name = match table.database {

@@ -37,7 +37,7 @@ pub(crate) use query::optimizer_trace::Traces;
 pub(crate) use query::planned::PLAN_ATTEMPTS_MAX;
 pub(crate) use run::{StatementWork, keeps_conditions};
 pub use run::{parse_error, syntax_error_at};
-pub(crate) use tables::row_copy::TableRowMaker;
+pub use tables::row_copy::TableRowMaker;
 pub(crate) use tables::temporary::TemporaryTables;
 pub use tables::views::{check_account_length, not_a_view};
 pub(crate) use transaction::global_lock::GlobalReadLock;

@@ -55,7 +55,7 @@ impl Session {
     }
 
     /// The parser reads UTF-8; texts of other character sets are converted as a whole.
-    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+    pub fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
         // Some clients send the end of a C string as well.
         let sql = sql.strip_suffix(b"\0").unwrap_or(sql);
         match self.settings.client_charset {

@@ -76,7 +76,7 @@ pub fn log_error(error: &source::SourceError) -> SqlError {
 
 impl Session {
     /// The binary log, if this session writes to it.
-    pub(crate) fn logged_to(&self) -> Option<&Arc<BinaryLog>> {
+    pub fn logged_to(&self) -> Option<&Arc<BinaryLog>> {
         let log = self.instance.binary_log()?;
         self.variables.by_name("sql_log_bin").as_boolean().then_some(log)
     }
@@ -231,7 +231,7 @@ impl Session {
     }
 
     /// The same for a table of a source, which is there already: its transaction is open.
-    pub(crate) fn log_applied_table(&mut self, query: &Query) {
+    pub fn log_applied_table(&mut self, query: &Query) {
         self.note_statement();
         let text = self.text_event(0, query.sql.clone(), query.settings.clone());
         if let Some(events) = self.transaction.current.as_mut().and_then(row_events) {
@@ -240,7 +240,7 @@ impl Session {
     }
 
     /// The open transaction of a source has changed nothing here: it is logged for its identifier.
-    pub(crate) fn log_applied_nothing(&mut self) {
+    pub fn log_applied_nothing(&mut self) {
         if self.logged_to().is_none() {
             return;
         }
@@ -320,7 +320,7 @@ impl Session {
     }
 
     /// The rows that are applied from now on are of a statement with these flags.
-    pub(crate) fn begin_applied_statement(&mut self, flags: u16) {
+    pub fn begin_applied_statement(&mut self, flags: u16) {
         if let Some(applying) = &mut self.applying {
             let begins = applying.rows_flags & rows_flag::STATEMENT_END != 0 || applying.rows_flags == 0;
             applying.rows_flags = flags;

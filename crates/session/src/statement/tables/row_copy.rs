@@ -30,7 +30,8 @@ impl Session {
         eval
     }
 
-    pub(crate) fn row_maker(&self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
+    /// What computes the rest of a row of the table.
+    pub fn row_maker(&self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
         let context = self.planner_context(Literals::Inline, &[]);
         let mut defaults = Vec::new();
         for (position, column) in table.columns.iter().enumerate() {
@@ -44,7 +45,7 @@ impl Session {
 }
 
 /// Computes what rows of a table need beside the values they are given.
-pub(crate) struct TableRowMaker {
+pub struct TableRowMaker {
     table: Arc<TableDef>,
     rules: Option<Arc<RowRules>>,
     defaults: Vec<(usize, Expr)>,

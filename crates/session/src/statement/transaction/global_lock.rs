@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Before a statement that changes anything: errors 1290 and 1223, or a wait for the lock of all tables.
-    pub(crate) async fn pass_to_change(&mut self) -> Result<(), SqlError> {
+    pub async fn pass_to_change(&mut self) -> Result<(), SqlError> {
         if self.statement_passage.is_some() {
             return Ok(());
         }

@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// Locks shared what a plan uses, until the transaction ends.
-    pub(crate) async fn lock_shared(&mut self, locks: &[(LockName, LockMode)]) -> Result<(), SqlError> {
+    pub async fn lock_shared(&mut self, locks: &[(LockName, LockMode)]) -> Result<(), SqlError> {
         for (name, mode) in locks {
             let mut held = self.transaction.locks.iter();
             if held.any(|guard| guard.name() == name && guard.mode() >= *mode) {

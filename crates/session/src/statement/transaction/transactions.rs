@@ -61,7 +61,8 @@ impl Session {
         result
     }
 
-    pub(crate) async fn commit(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
+    /// COMMIT.
+    pub async fn commit(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
         let chained = self.chained_characteristics();
         self.commit_open(shield).await?;
         self.complete(end, chained);

@@ -25,11 +25,11 @@ pub(super) struct Gathering {
 impl Applier {
     /// `replica_parallel_workers`, where several transactions may be on their way at one time.
     pub(super) fn make_workers(&mut self) {
-        let count = self.session.instance.globals.by_name("replica_parallel_workers").as_unsigned();
+        let count = self.session.instance().globals.by_name("replica_parallel_workers").as_unsigned();
         let count = usize::try_from(count).unwrap_or(0);
         let is_delayed = self.channel.settings.lock().delay > 0;
         let is_possible = count > 1 && !is_delayed && *self.channel.until.lock() == Until::Never;
-        let made = || Workers::new(count, &self.session.instance, self.session.families, &self.channel);
+        let made = || Workers::new(count, self.session.instance(), self.session.families(), &self.channel);
         self.workers = is_possible.then(made);
     }
 

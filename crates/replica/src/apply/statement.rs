@@ -10,8 +10,8 @@ use datum::{SqlError, SqlMode, Value};
 use instance::ResultShape;
 use variables::Setting;
 
-use crate::session::Session;
-use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
+use super::ApplierSession;
+use session::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
 
 /// Keeps the error of a statement.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl ResultSink for Outcome {
     }
 }
 
-impl Session {
+impl ApplierSession {
     /// Runs the text of an event.
     pub(super) async fn run_applied(&mut self, query: &Query, second: u32) -> Result<(), SqlError> {
         self.obey_event(query, second);
@@ -50,7 +50,7 @@ impl Session {
     /// Takes over the settings and the database of an event.
     pub(super) fn obey_event(&mut self, query: &Query, second: u32) {
         let settings = &query.settings;
-        let mut set = |name: &'static str, setting: Setting| self.variables.set_by_name(name, setting);
+        let mut set = |name: &'static str, setting: Setting| self.variables_mut().set_by_name(name, setting);
         if let Some(options) = settings.options {
             set("foreign_key_checks", Setting::Boolean(options & query_option::NO_FOREIGN_KEY_CHECKS == 0));
             set("unique_checks", Setting::Boolean(options & query_option::RELAXED_UNIQUE_CHECKS == 0));
@@ -87,17 +87,16 @@ impl Session {
         }
         if let Some((user, host)) = &settings.invoker {
             // The definer of what the statement makes, unless it names one.
-            self.privileges.act_as(user, host);
-            (self.connection.account_user, self.connection.account_host) = (user.clone(), host.clone());
+            self.act_as(user, host);
         }
         self.refresh_settings();
         let micros = i64::from(second) * 1_000_000 + i64::from(settings.micros.unwrap_or(0));
-        Arc::make_mut(&mut self.settings).fixed_timestamp_us = micros;
+        self.fix_timestamp(micros);
         self.enter_event_database(&query.database);
     }
 
     fn enter_event_database(&mut self, name: &str) {
-        if self.database.as_deref() == Some(name) || self.database.is_none() && name.is_empty() {
+        if self.database() == Some(name) || self.database().is_none() && name.is_empty() {
             return;
         }
         // One that is gone: the statement names what it means.

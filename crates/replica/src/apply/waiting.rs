@@ -73,7 +73,7 @@ impl Applier {
             let channel = self.channel.clone();
             let news = channel.relay.news();
             let left = std::time::Duration::from_micros(due_us - now_us);
-            let mut sleep = self.session.instance.timer().sleep(left);
+            let mut sleep = self.session.instance().timer().sleep(left);
             let mut news = pin!(news);
             let settling = &mut self.settling;
             poll_fn(|context| {

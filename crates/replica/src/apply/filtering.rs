@@ -8,11 +8,10 @@ use datum::SqlError;
 use instance::replication::Filters;
 use parser::ast::{DeleteTarget, GrantTarget, ObjectKind, ObjectName, RoutineKind, StatementKind};
 use parser::parse_one;
-use schema::ProgramKind;
 
+use super::ApplierSession;
 use super::applier::{Applier, Stage};
 use super::created::created_with_rows;
-use crate::session::Session;
 
 impl Applier {
     /// Takes a table under its database's name here; false where its rows are not applied.
@@ -45,7 +44,7 @@ impl Applier {
     }
 }
 
-impl Session {
+impl ApplierSession {
     fn is_wanted(&self, filters: &Filters, query: &mut Query) -> bool {
         use StatementKind::*;
         let text = self.to_utf8(&query.sql);
@@ -95,12 +94,6 @@ impl Session {
             kind => changed_tables(kind).into_iter().map(full).collect(),
         };
         filters.takes_tables(names.iter().map(|(database, name)| (database.as_str(), name.as_str())))
-    }
-
-    /// The table of a trigger that is there.
-    pub(crate) fn triggers_table(&self, database: &str, name: &str) -> Option<String> {
-        let known = self.instance.catalog().program(ProgramKind::Trigger, database, name)?;
-        known.definition.trigger.as_ref().map(|trigger| trigger.table.clone())
     }
 }
 

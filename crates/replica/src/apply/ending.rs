@@ -7,8 +7,6 @@ use instance::unix_now_us;
 
 use super::applier::{Applier, Stage};
 use super::engine_failed;
-use crate::statement::Shield;
-use crate::transaction_control::transaction_error;
 
 impl Applier {
     /// The next transaction begins there in its source's files.
@@ -47,13 +45,7 @@ impl Applier {
 
     /// Stores in the open transaction how far the channel comes with it.
     pub(super) async fn store(&mut self) -> Result<(), SqlError> {
-        let applying = self.session.applying.take().expect("the session of an applier");
-        let stored = match self.session.transaction.current.as_mut() {
-            Some(transaction) => applying.store(transaction).await,
-            None => Ok(()),
-        };
-        self.session.applying = Some(applying);
-        stored
+        self.session.store_applied().await
     }
 
     pub(super) async fn commit(&mut self, raw: &RawEvent<'_>) -> Result<(), SqlError> {
@@ -70,13 +62,7 @@ impl Applier {
         self.open();
         self.advance(raw);
         self.store().await?;
-        let session = &mut self.session;
-        let passage = session.pass_to_commit().await?;
-        let shield = Shield::default();
-        shield.raise();
-        let commit = session.transaction.commit_behind().await.map_err(transaction_error)?;
-        drop(passage);
-        session.statement_passage = None;
+        let commit = self.session.commit_applied().await?;
         self.applying().stored();
         self.committed();
         Ok(commit)

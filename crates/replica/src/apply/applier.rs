@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use binlog::{BinlogError, Checksum, Event, Events, GtidEvent, Query, RawEvent, Rows, split_event};
 use datum::{ErrorCode, SqlError};
-use engine::{AccessMode, Isolation};
 use instance::replication::{
     AppliedTransaction, Channel, Failure, Filters, Part, Relayed, SkippedErrors, Until,
 };
-use instance::{Instance, LogLevel, ProcessEntry, unix_now_us};
+use instance::{Instance, LogLevel, unix_now_us};
 
+use super::ApplierSession;
 use super::created::created_with_rows;
+use super::engine_failed;
 use super::gathering::Gathering;
 use super::prepared::{decides, is_inside_branch};
 use super::rows::{Conflicts, MappedTable, is_current};
 use super::settling::Settling;
 use super::workers::Workers;
-use super::{Applying, engine_failed};
-use crate::connection_info::ConnectionInfo;
-use crate::families::Families;
-use crate::session::Session;
-use crate::transaction_control::transaction_error;
+use session::Applying;
+use session::ConnectionInfo;
+use session::Families;
+use session::Session;
 
 const ER_REPLICA_CORRUPT_EVENT: ErrorCode =
     ErrorCode::new(1610, "HY000", "Corrupted replication event was detected: %s");
@@ -47,7 +47,7 @@ pub(super) enum Stage {
 }
 
 pub(super) struct Applier {
-    pub(super) session: Session,
+    pub(super) session: ApplierSession,
     pub(super) channel: Arc<Channel>,
     pub(super) stage: Stage,
     pub(super) tables: HashMap<u64, MappedTable>,
@@ -70,7 +70,7 @@ pub(super) struct Applier {
 /// Applies what the relay has until it is asked to stop.
 pub async fn apply_channel(instance: Arc<Instance>, families: &'static dyn Families, channel: Arc<Channel>) {
     let mut applier = Applier::new(instance.clone(), families, channel.clone());
-    channel.status.lock().applier_thread = Some(applier.session.connection.id.0);
+    channel.status.lock().applier_thread = Some(applier.session.connection().id.0);
     let result = applier.run().await;
     applier.close_workers().await;
     let settled = applier.settling.all().await.map_err(engine_failed);
@@ -89,7 +89,7 @@ pub async fn apply_channel(instance: Arc<Instance>, families: &'static dyn Famil
             );
         }
     }
-    applier.session.close().await;
+    applier.session.0.close().await;
     channel.ended(Part::Applier);
 }
 
@@ -101,13 +101,12 @@ impl Applier {
     ) -> Applier {
         let id = instance.next_connection_id();
         let connection = ConnectionInfo::internal(id, (SYSTEM_USER, ""), ("", ""));
-        let mut session = Session::new(instance, families, connection);
-        session.privileges.set_unlimited();
-        session.process.update(|activity| activity.command = ProcessEntry::DAEMON);
-        session.applying = Some(Box::new(Applying::new(channel.clone(), channel.applied())));
+        let session = Session::of_applier(instance, families, connection, channel.clone());
+        let session = ApplierSession(session);
         let until = channel.until.lock().clone();
         let filters = channel.filters.lock().clone();
-        let skipped = SkippedErrors::parse(session.instance.globals.by_name("replica_skip_errors").as_text());
+        let skipped =
+            SkippedErrors::parse(session.instance().globals.by_name("replica_skip_errors").as_text());
         let skipped = skipped.unwrap_or_else(|| SkippedErrors::Listed(Default::default()));
         Applier {
             session,
@@ -164,8 +163,8 @@ impl Applier {
     /// Where START REPLICA UNTIL has it end.
     fn is_at_end(&self) -> bool {
         let executed = || {
-            let mut executed = self.session.instance.replication.executed();
-            if let Some(log) = self.session.instance.binary_log() {
+            let mut executed = self.session.instance().replication.executed();
+            if let Some(log) = self.session.instance().binary_log() {
                 executed.add_all(&log.executed());
             }
             executed
@@ -175,15 +174,13 @@ impl Applier {
     }
 
     pub(super) fn applying(&mut self) -> &mut Applying {
-        self.session.applying.as_mut().expect("the session of an applier")
+        self.session.applying_mut().expect("the session of an applier")
     }
 
     /// Nothing is left of a transaction that has begun.
     pub(super) async fn undo(&mut self) {
         // Nobody waits for it, and recovery would undo it as well.
-        let _ = self.session.transaction.rollback().await;
-        self.session.xa = None;
-        self.session.statement_passage = None;
+        self.session.give_up_applied().await;
         self.tables.clear();
         self.stage = Stage::Outside;
         self.current = None;
@@ -267,16 +264,11 @@ impl Applier {
 
     pub(super) fn knows(&self, gtid: binlog::Gtid) -> bool {
         self.channel.applied().executed.contains(gtid)
-            || self.session.instance.binary_log().is_some_and(|log| log.has_executed(gtid))
+            || self.session.instance().binary_log().is_some_and(|log| log.has_executed(gtid))
     }
 
     pub(super) fn open(&mut self) {
-        let engine = self.session.instance.engine().clone();
-        let transaction = &mut self.session.transaction;
-        if transaction.current.is_none() {
-            transaction.begin(&engine, Isolation::ReadCommitted, AccessMode::ReadWrite, true);
-            transaction.touched = true;
-        }
+        self.session.begin_applied();
         self.stage = Stage::Inside;
     }
 
@@ -300,7 +292,7 @@ impl Applier {
     }
 
     async fn rows(&mut self, rows: &Rows) -> Result<(), SqlError> {
-        let conflicts = match self.session.instance.globals.by_name("replica_exec_mode").as_text() {
+        let conflicts = match self.session.instance().globals.by_name("replica_exec_mode").as_text() {
             "IDEMPOTENT" => Conflicts::Overwrite,
             _ => Conflicts::Stop,
         };
@@ -336,8 +328,7 @@ impl Applier {
         }
         if is("ROLLBACK") {
             // What it has done is not wanted, but it is dealt with.
-            let undone = self.session.transaction.rollback().await;
-            undone.map_err(transaction_error)?;
+            self.session.roll_back_applied().await?;
             return self.end(raw).await;
         }
         if is("BEGIN") {

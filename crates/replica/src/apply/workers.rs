@@ -19,7 +19,7 @@ use instance::Instance;
 use instance::replication::Channel;
 use variables::Setting;
 
-use crate::families::Families;
+use session::Families;
 
 use super::applier::{Applier, event_error};
 
@@ -102,7 +102,7 @@ impl Workers {
         let worker = || {
             let mut worker = Applier::new(instance.clone(), families, channel.clone());
             for name in ["innodb_lock_wait_timeout", "lock_wait_timeout"] {
-                worker.session.variables.set_by_name(name, Setting::Unsigned(LOCK_WAIT_SECONDS));
+                worker.session.variables_mut().set_by_name(name, Setting::Unsigned(LOCK_WAIT_SECONDS));
             }
             worker.session.refresh_settings();
             worker
@@ -179,7 +179,7 @@ impl Workers {
     /// Nobody works any more.
     pub async fn close(self) {
         for worker in self.idle {
-            worker.session.close().await;
+            worker.session.0.close().await;
         }
     }
 }

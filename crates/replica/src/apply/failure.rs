@@ -5,21 +5,22 @@ use datum::{SqlError, error_code};
 use instance::LogLevel;
 use instance::replication::{Part, SkippedErrors};
 
+use super::ApplierSession;
 use super::applier::Applier;
-use crate::session::Session;
 
 /// One that another attempt may not have.
 fn is_transient(error: &SqlError) -> bool {
     error.is(&error_code::ER_LOCK_DEADLOCK) || error.is(&error_code::ER_LOCK_WAIT_TIMEOUT)
 }
 
-impl Session {
+impl ApplierSession {
     /// `replica_skip_errors`: what ends in such an error is left out.
     pub(super) fn pass_over(&self, error: SqlError, skipped: &SkippedErrors) -> Result<(), SqlError> {
         if is_transient(&error) || !skipped.has(error.errno) {
             return Err(error);
         }
-        self.instance.log_at(LogLevel::Warning, &format!("replica applier: passed over: {}", error.message));
+        self.instance()
+            .log_at(LogLevel::Warning, &format!("replica applier: passed over: {}", error.message));
         Ok(())
     }
 }
@@ -27,7 +28,7 @@ impl Session {
 impl Applier {
     /// A deadlock and the like: the transaction is asked for again. Everything else ends the applier.
     pub(super) fn retry(&mut self, error: SqlError, told: SqlError) -> Result<(), SqlError> {
-        let globals = &self.session.instance.globals;
+        let globals = &self.session.instance().globals;
         let retries_max = globals.by_name("replica_transaction_retries").as_unsigned();
         if !is_transient(&error) || self.retries >= retries_max || !self.channel.is_running(Part::Receiver) {
             return Err(told);

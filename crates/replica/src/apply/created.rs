@@ -26,7 +26,7 @@ impl Applier {
         self.session.obey_event(query, raw.header.timestamp);
         // The own binary log gets the text with the rows.
         let logs = self.session.logged_to().is_some();
-        self.session.variables.set_by_name("sql_log_bin", Setting::Boolean(false));
+        self.session.variables_mut().set_by_name("sql_log_bin", Setting::Boolean(false));
         let mut created = Ok(());
         if was_begun {
             created = self.session.run_text_quietly(format!("DROP TABLE IF EXISTS {name}").as_bytes()).await;
@@ -34,7 +34,7 @@ impl Applier {
         if created.is_ok() {
             created = self.session.run_text_quietly(text).await;
         }
-        self.session.variables.set_by_name("sql_log_bin", Setting::Boolean(logs));
+        self.session.variables_mut().set_by_name("sql_log_bin", Setting::Boolean(logs));
         let applying = self.applying();
         applying.next = after;
         applying.forget_stored();

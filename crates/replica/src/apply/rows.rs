@@ -13,10 +13,10 @@ use instance::replication::SkippedErrors;
 use schema::{ColumnDef, ColumnDefault};
 use table::{ChangeOutcome, ReadyTable};
 
+use super::ApplierSession;
 use super::columns::{Columns, default_of};
 use super::find::{Found, find_row};
-use crate::session::Session;
-use crate::statement::TableRowMaker;
+use session::TableRowMaker;
 
 /// A table that row events are about.
 pub struct MappedTable {
@@ -34,15 +34,15 @@ pub enum Conflicts {
     Overwrite,
 }
 
-impl Session {
+impl ApplierSession {
     /// Locks the table of a TABLE_MAP and fits its columns.
     pub(super) async fn map_table(&mut self, map: binlog::TableMap) -> Result<MappedTable, SqlError> {
         let (database, name) = (map.database.clone(), map.table.clone());
         let lock = LockName::Table(database.as_str().into(), name.as_str().into());
         self.pass_to_change().await?;
         self.lock_shared(&[(lock, LockMode::SharedWrite)]).await?;
-        let handle = self.instance.catalog().require_table(&database, &name)?;
-        let table = handle.ready(self.instance.engine()).await?;
+        let handle = self.instance().catalog().require_table(&database, &name)?;
+        let table = handle.ready(self.instance().engine()).await?;
         let columns = Columns::new(map, table.definition().clone())?;
         let has_defaults = table
             .definition()
@@ -86,8 +86,8 @@ impl Session {
 
     /// The rows that follow are of another statement.
     pub(super) fn end_applied_statement(&mut self) {
-        self.statement_passage = None;
-        if let Some(applying) = &mut self.applying {
+        self.leave_passage();
+        if let Some(applying) = self.applying_mut() {
             applying.rows_flags |= rows_flag::STATEMENT_END;
         }
     }
@@ -98,7 +98,7 @@ impl Session {
         change: RowChange,
         conflicts: Conflicts,
     ) -> Result<(), SqlError> {
-        let timeout_us = self.settings.row_lock_wait_timeout_s.saturating_mul(1_000_000);
+        let timeout_us = self.settings().row_lock_wait_timeout_s.saturating_mul(1_000_000);
         let wait = WaitPolicy::Wait { timeout_us };
         let before = change.before.map(|image| mapped.columns.placed(image));
         let after = change.after.map(|image| mapped.columns.placed(image));
@@ -106,12 +106,12 @@ impl Session {
             let row = self.new_row(mapped, after.unwrap_or_default())?;
             return self.insert_applied(mapped, row, wait, conflicts).await;
         };
-        let transaction = self.transaction.current.as_mut().ok_or_else(outside)?;
+        let transaction = self.open_transaction().ok_or_else(outside)?;
         let found = find_row(&mapped.table, transaction, &image, wait).await?;
         match (found, after, conflicts) {
             (Some(found), Some(after), _) => self.update_applied(mapped, found, after, wait, conflicts).await,
             (Some((key, row)), None, _) => {
-                let transaction = self.transaction.current.as_mut().ok_or_else(outside)?;
+                let transaction = self.open_transaction().ok_or_else(outside)?;
                 mapped.table.delete_row(transaction, &key, &row, wait).await
             }
             (None, Some(after), Conflicts::Overwrite) if after.iter().all(Option::is_some) => {
@@ -151,7 +151,7 @@ impl Session {
         let Some(instant) = Timestamp::from_unix_micros(micros) else { return Value::Null };
         match column.column_type.kind {
             TypeKind::Timestamp { .. } => Value::Timestamp(instant),
-            _ => Value::DateTime(instant.in_zone(&self.settings.time_zone)),
+            _ => Value::DateTime(instant.in_zone(&self.settings().time_zone)),
         }
     }
 
@@ -163,7 +163,7 @@ impl Session {
         conflicts: Conflicts,
     ) -> Result<(), SqlError> {
         loop {
-            let transaction = self.transaction.current.as_mut().ok_or_else(outside)?;
+            let transaction = self.open_transaction().ok_or_else(outside)?;
             match mapped.table.insert_row(transaction, &row, wait).await? {
                 ChangeOutcome::Done => {
                     mapped.table.observe_number(&row);
@@ -190,7 +190,7 @@ impl Session {
             maker.finish(&mut new, 1)?;
         }
         loop {
-            let transaction = self.transaction.current.as_mut().ok_or_else(outside)?;
+            let transaction = self.open_transaction().ok_or_else(outside)?;
             match mapped.table.update_row(transaction, &key, &old, &new, wait).await? {
                 ChangeOutcome::Done => {
                     mapped.table.observe_number(&new);
@@ -215,7 +215,7 @@ impl Session {
         if conflicts == Conflicts::Stop {
             return Err(mapped.table.duplicate_error(index, row));
         }
-        let transaction = self.transaction.current.as_mut().ok_or_else(outside)?;
+        let transaction = self.open_transaction().ok_or_else(outside)?;
         let mode = engine::ReadMode::Locking(engine::LockMode::Exclusive, wait);
         if let Some(other) = mapped.table.read_row_at(transaction, &row_key, mode).await? {
             mapped.table.delete_row(transaction, &row_key, &other, wait).await?;
@@ -230,7 +230,7 @@ fn outside() -> SqlError {
 }
 
 /// For the table that a mapping was made of.
-pub fn is_current(mapped: &MappedTable, session: &Session) -> bool {
-    let present = session.instance.catalog().table_by_id(mapped.table.definition().id);
+pub fn is_current(mapped: &MappedTable, session: &ApplierSession) -> bool {
+    let present = session.instance().catalog().table_by_id(mapped.table.definition().id);
     present.is_some_and(|handle| Arc::ptr_eq(handle.definition(), mapped.table.definition()))
 }
