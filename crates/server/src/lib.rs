@@ -40,7 +40,7 @@ mod worker;
 mod connection;
 
 /// The statements that stand in crates above `session`, which every session of this program gets.
-pub(crate) const FAMILIES: &dyn session::Families = &administration::Administration;
+pub(crate) const FAMILIES: &dyn session::Families = &statements::Statements;
 
 pub use doctor::examine;
 pub use prune::{PrunePlan, prune};

@@ -88,6 +88,11 @@ impl Session {
         self.traces.forget();
     }
 
+    /// Whether the plan that could not be locked may be made again: no statement around it has run yet.
+    pub fn plan_is_stale(&self) -> bool {
+        self.statements.plan_is_stale()
+    }
+
     /// What SHOW PROFILES lists.
     pub fn profiles(&self) -> &Profiles {
         &self.observed.profiles

@@ -24,11 +24,7 @@ fn with_scheduler(test: impl AsyncFnOnce(Arc<Instance>, Client)) {
         let start = |event: session::EventRun| {
             tokio::task::spawn_local(event.run());
         };
-        tokio::task::spawn_local(session::schedule_events(
-            server.clone(),
-            &administration::Administration,
-            start,
-        ));
+        tokio::task::spawn_local(session::schedule_events(server.clone(), &statements::Statements, start));
         let mut client = Client::connect(&server).await;
         client.query("create database d").await;
         client.query("use d").await;

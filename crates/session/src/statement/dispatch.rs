@@ -54,12 +54,13 @@ impl Session {
             // A comment alone is a statement that does nothing.
             Empty if has_comment(request.text) => Ok(Done::ok()),
             Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
-            Query(query) if query.into.is_some() => Box::pin(self.select_into(query, request, shield)).await,
+            Query(query) if query.into.is_some() => {
+                Box::pin(self.select_into(query, request, shield, sink)).await
+            }
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
             Handler(handler) => Box::pin(self.handler(handler, request, shield, sink)).await,
-            LoadData(load) => Box::pin(self.load_data(load, request, shield, sink)).await,
             Do(expressions) => {
                 Box::pin(self.evaluate(expressions, request, shield)).await?;
                 Ok(Done::ok())
@@ -138,10 +139,11 @@ impl Session {
         query: &Query<'_>,
         request: Request<'_>,
         shield: &Shield,
+        sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let targets = match query.into {
             Some(Into::Variables(targets)) => targets,
-            Some(into) => return Box::pin(self.select_into_file(query, into, request, shield)).await,
+            Some(_) => return self.families.carry_out(self, request, shield, sink).await,
             None => return Err(error_code::ER_INTERNAL_ERROR.with(&[&"a query without INTO"])),
         };
         let plain = parser::ast::Query { into: None, ..*query };

@@ -1,9 +1,9 @@
 //! Statements: from their text to the answer, a file for each step and a folder for each family.
 //!
 //! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family. `query` plans and runs
-//! queries and changes; the other folders are families that the session carries out itself.
+//! queries and changes; the other folders are families that the session carries out itself. Most families stand in crates above
+//! (`families`).
 mod dispatch;
-mod files;
 mod guard;
 mod handler;
 mod logs;
@@ -34,7 +34,7 @@ pub(crate) use query::catalog_view::written_type;
 pub use query::cursor::CursorKind;
 pub(crate) use query::fill::FilledTable;
 pub(crate) use query::optimizer_trace::Traces;
-pub(crate) use query::planned::PLAN_ATTEMPTS_MAX;
+pub use query::planned::PLAN_ATTEMPTS_MAX;
 pub(crate) use run::{StatementWork, keeps_conditions};
 pub use run::{parse_error, syntax_error_at};
 pub use tables::row_copy::TableRowMaker;

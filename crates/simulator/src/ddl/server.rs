@@ -72,7 +72,7 @@ impl Client {
             collation_id: 255,
             tls: None,
         };
-        Client { session: Session::new(server.clone(), &administration::Administration, information) }
+        Client { session: Session::new(server.clone(), &statements::Statements, information) }
     }
 
     /// One statement.

@@ -17,7 +17,7 @@ use instance::{PlanShape, PreparedPlan};
 
 impl Session {
     /// Whether the plan may change what it changes, and its tables' locks.
-    pub(crate) async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+    pub async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.statements.set_plan_is_stale(false);
         if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
             self.require_write_access()?;
@@ -26,7 +26,7 @@ impl Session {
     }
 
     /// Locks a plan's tables and makes sure that they are ready and still those it was made for.
-    pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+    pub async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.statements.set_plan_is_stale(false);
         self.admit_plan(&prepared.plan, prepared.counted.has_sources)?;
         if changes_shared(&prepared.plan) {
@@ -66,7 +66,7 @@ impl Session {
 
     /// Plans for a caller who cannot come back for another plan: what `make` guesses is found out first, and it is asked
     /// again.
-    pub(crate) async fn plan_knowing(
+    pub async fn plan_knowing(
         &mut self,
         make: impl Fn(&Session) -> Result<Plan, SqlError>,
     ) -> Result<Plan, SqlError> {

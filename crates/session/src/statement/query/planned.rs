@@ -36,7 +36,7 @@ use instance::{PlanEnvironment, PlanShape, PreparedPlan, count, is_kept};
 /// What the sorts, groups and hash tables of one statement may take.
 pub(in crate::statement) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
 /// A catalog that changes under every attempt to plan is being changed faster than statements can run.
-pub(crate) const PLAN_ATTEMPTS_MAX: usize = 10;
+pub const PLAN_ATTEMPTS_MAX: usize = 10;
 
 impl Session {
     /// The digest of a text that may have a kept plan.
@@ -177,7 +177,7 @@ impl Session {
     /// `known` are the values of the literals that become parameters, or none. With them the plan may have `readings`,
     /// which the caller adds to the values it runs the plan with. Values of `?` are not known to a plan: a text that
     /// is no moment is refused as a literal only.
-    pub(crate) fn plan_request(
+    pub fn plan_request(
         &self,
         request: Request<'_>,
         literals: Literals,
@@ -343,7 +343,7 @@ impl Session {
     }
 
     /// The same, of a LOAD DATA with the source of its rows.
-    pub(in crate::statement) async fn execute_plan_from(
+    pub async fn execute_plan_from(
         &mut self,
         plan: &Plan,
         parameters: Vec<Value>,

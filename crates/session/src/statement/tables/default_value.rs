@@ -65,7 +65,7 @@ impl Session {
     }
 
     /// The value of an expression that needs neither rows nor waiting.
-    pub(in crate::statement) fn constant(&self, expr: &Expr<'_>) -> Option<(Value, ColumnType)> {
+    pub fn constant(&self, expr: &Expr<'_>) -> Option<(Value, ColumnType)> {
         let context = self.planner_context(Literals::Inline, &[]);
         let plan = planner::plan_expressions(std::slice::from_ref(expr), self, &context).ok()?;
         let PlanKind::Query(query) = &plan.kind else { return None };

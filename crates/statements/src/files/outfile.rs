@@ -16,16 +16,17 @@ use plan::PlanKind;
 use planner::Literals;
 use schema::LocalFuture;
 
-use crate::command_counters::counter_of_plan;
-use crate::result::{conversions, convert};
-use crate::session::Session;
-use crate::statement::files::outfile_format::{OutfileColumn, OutfileFormat, check_separators};
-use crate::statement::guard::Shield;
-use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
-use crate::statement::{Done, Effects, Request};
+use crate::caller::Caller;
+use crate::files::outfile_format::{OutfileColumn, OutfileFormat, check_separators};
+use session::PLAN_ATTEMPTS_MAX;
+use session::Session;
+use session::Shield;
+use session::counter_of_plan;
+use session::{Done, Effects, Request};
+use session::{conversions, convert};
 
-impl Session {
-    pub(in crate::statement) async fn select_into_file(
+impl Caller<'_> {
+    pub(crate) async fn select_into_file(
         &mut self,
         query: &Query<'_>,
         into: &Into<'_>,
@@ -34,8 +35,8 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = match into {
             Into::OutFile { path, fields, lines, .. } => {
-                let warn = |condition: SqlError| self.shared.warning(condition);
-                check_separators(fields, lines, self.settings.client_charset, &warn)?;
+                let warn = |condition: SqlError| self.shared().warning(condition);
+                check_separators(fields, lines, self.settings().client_charset, &warn)?;
                 *path
             }
             Into::DumpFile { path } => *path,
@@ -49,11 +50,11 @@ impl Session {
             let plan = self.plan_knowing(make).await?;
             let prepared = self.prepare_plan(plan)?;
             let locked = self.enter_plan(&prepared).await;
-            if locked.is_err() && self.statements.plan_is_stale() {
+            if locked.is_err() && self.plan_is_stale() {
                 continue;
             }
-            count(counter_of_plan(&prepared.plan, &self.process.counters));
-            prepared.counted.count(&self.process.counters);
+            count(counter_of_plan(&prepared.plan, &self.process().counters));
+            prepared.counted.count(&self.process().counters);
             locked?;
             let written = self.write_rows(&prepared, into, name, request.parameters).await?;
             self.end_statement_transaction(shield).await?;
@@ -73,26 +74,28 @@ impl Session {
         let names = query.columns.iter().map(|column| column.name.clone()).collect();
         let types: Vec<ColumnType> = query.columns.iter().map(|column| column.column_type.clone()).collect();
         let shape = self.file_shape(into, &types)?;
-        let path = self.instance.files.path_of(name, self.database.as_deref())?;
-        let allowed = self.instance.global_variable("secure_file_priv");
-        let file = self.instance.files.create(&path, name, &allowed).await?;
-        let instance = self.instance.clone();
-        let shared = self.shared.clone();
+        let path = self.instance().files.path_of(name, self.database())?;
+        let allowed = self.instance().global_variable("secure_file_priv");
+        let file = self.instance().files.create(&path, name, &allowed).await?;
+        let instance = self.instance().clone();
+        let shared = self.shared().clone();
         let mut rows = FileRows {
             session: &*shared,
-            conversions: conversions(&types, &self.settings),
-            zone: self.settings.time_zone.clone(),
+            conversions: conversions(&types, self.settings()),
+            zone: self.settings().time_zone.clone(),
             types,
             names,
             shape,
             count: 0,
             pending: Vec::new(),
-            pending_bytes_max: self.variables.by_name("select_into_buffer_size").as_unsigned() as usize,
+            pending_bytes_max: self.variables().by_name("select_into_buffer_size").as_unsigned() as usize,
             file,
             path,
             written_bytes: 0,
-            sync: self.variables.by_name("select_into_disk_sync").as_boolean(),
-            delay: Duration::from_millis(self.variables.by_name("select_into_disk_sync_delay").as_unsigned()),
+            sync: self.variables().by_name("select_into_disk_sync").as_boolean(),
+            delay: Duration::from_millis(
+                self.variables().by_name("select_into_disk_sync_delay").as_unsigned(),
+            ),
             instance: &instance,
         };
         self.execute_plan(&prepared.plan, parameters.to_vec(), &mut rows).await?;
@@ -112,10 +115,10 @@ impl Session {
         };
         let charset = charset.filter(|charset| *charset != Charset::Binary);
         let columns: Vec<OutfileColumn> = types.iter().map(|kind| OutfileColumn::of(kind, charset)).collect();
-        let escapes = !self.settings.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
+        let escapes = !self.settings().sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
         let format = OutfileFormat::new(fields, lines, &columns, escapes);
         if format.is_ambiguous() {
-            self.shared.warning(error_code::WARN_AMBIGUOUS_FIELD_TERM.plain());
+            self.shared().warning(error_code::WARN_AMBIGUOUS_FIELD_TERM.plain());
         }
         Ok(FileShape::Lines { format: Box::new(format), columns, charset })
     }

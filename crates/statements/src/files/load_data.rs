@@ -12,14 +12,15 @@ use plan::{InsertPlan, PlanKind};
 use planner::{Literals, LoadTarget, load_targets};
 use schema::TableDef;
 
-use crate::session::Session;
-use crate::sink::ResultSink;
-use crate::statement::files::load_format::LineFormat;
-use crate::statement::files::load_source::{FileBytes, FileFormat, FileRows};
-use crate::statement::files::load_xml::XmlRows;
-use crate::statement::files::outfile_format::check_separators;
-use crate::statement::guard::Shield;
-use crate::statement::{Done, Effects, Request};
+use crate::caller::Caller;
+use crate::files::load_format::LineFormat;
+use crate::files::load_source::{FileBytes, FileFormat, FileRows};
+use crate::files::load_xml::XmlRows;
+use crate::files::outfile_format::check_separators;
+use session::ResultSink;
+use session::Session;
+use session::Shield;
+use session::{Done, Effects, Request};
 
 const ER_CLIENT_LOCAL_FILES_DISABLED: ErrorCode = ErrorCode::new(
     3948,
@@ -27,8 +28,8 @@ const ER_CLIENT_LOCAL_FILES_DISABLED: ErrorCode = ErrorCode::new(
     "Loading local data is disabled; this must be enabled on both the client and server sides",
 );
 
-impl Session {
-    pub(in crate::statement) async fn load_data(
+impl Caller<'_> {
+    pub(crate) async fn load_data(
         &mut self,
         load: &LoadData<'_>,
         request: Request<'_>,
@@ -41,8 +42,8 @@ impl Session {
                 return Err(ER_CLIENT_LOCAL_FILES_DISABLED.plain());
             }
         }
-        let warn = |condition: SqlError| self.shared.warning(condition);
-        check_separators(&load.fields, &load.lines, self.settings.client_charset, &warn)?;
+        let warn = |condition: SqlError| self.shared().warning(condition);
+        check_separators(&load.fields, &load.lines, self.settings().client_charset, &warn)?;
         let skipped = match &load.ignore_lines {
             Some(_) => self.lines_to_skip(load)?,
             None => 0,
@@ -75,14 +76,14 @@ impl Session {
         let variables = std::mem::take(&mut source.last_variables);
         let outcome = loaded?;
         for (name, value) in variables {
-            self.shared.set_user_variable(&name, value, types[0].clone())?;
+            self.shared().set_user_variable(&name, value, types[0].clone())?;
         }
         self.end_statement_transaction(shield).await?;
         Ok(self.load_effects(insert, &outcome))
     }
 
     fn load_effects(&self, insert: &InsertPlan, outcome: &executor::Outcome) -> Done {
-        let warnings = self.shared.diagnostics.lock().count();
+        let warnings = self.shared().diagnostics.lock().count();
         let (records, affected) = (outcome.records, outcome.affected_rows);
         let (deleted, left_out) = match insert.duplicates_replace() {
             true => (affected.saturating_sub(records), 0),
@@ -110,7 +111,7 @@ impl Session {
                 field_names(load, table, targets),
             ));
         }
-        let escapes = !self.settings.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
+        let escapes = !self.settings().sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
         let lines = LineFormat::of(load, escapes);
         if !lines.is_fixed() {
             return Ok(FileFormat::Lines(lines));
@@ -136,17 +137,17 @@ impl Session {
             sink.ask_for_file(load.path).await.map_err(gone)?;
             return Ok(FileBytes::Client(sink));
         }
-        let database = self.database.as_deref().unwrap_or(&table.database);
-        let path = self.instance.files.path_of(load.path, Some(database))?;
-        let allowed = self.instance.global_variable("secure_file_priv");
-        let (file, length) = self.instance.files.open(&path, &allowed).await?;
+        let database = self.database().unwrap_or(&table.database);
+        let path = self.instance().files.path_of(load.path, Some(database))?;
+        let allowed = self.instance().global_variable("secure_file_priv");
+        let (file, length) = self.instance().files.open(&path, &allowed).await?;
         Ok(FileBytes::Host { file, shown: path.shown, at: 0, length })
     }
 
     /// `character_set_database`.
     fn database_charset(&self) -> collation::Charset {
-        let database = self.database.as_deref().and_then(|name| self.instance.catalog().database(name));
-        database.map_or(self.settings.server_collation, |database| database.collation).charset()
+        let database = self.database().and_then(|name| self.instance().catalog().database(name));
+        database.map_or(self.settings().server_collation, |database| database.collation).charset()
     }
 
     fn lines_to_skip(&self, load: &LoadData<'_>) -> Result<u64, SqlError> {

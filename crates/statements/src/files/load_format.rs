@@ -308,7 +308,7 @@ fn escaped(reader: &mut Reader<'_>, escape: u8, is_null: &mut bool) -> Result<u8
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::files::load_format::*;
+    use crate::files::load_format::*;
 
     fn format(field_end: &str, quote: Option<u8>) -> LineFormat {
         LineFormat {

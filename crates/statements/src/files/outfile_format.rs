@@ -6,7 +6,7 @@ use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast::{FieldOptions, LineOptions};
 
-use crate::result::display_length;
+use session::display_length;
 
 /// Letters that mean something else behind an escape, and those that numbers are written with.
 const ESCAPED_LETTERS: &[u8] = b"ntrb0ZN";

@@ -3,7 +3,7 @@
 //! Invariant: a row is taken only when its closing tag is there; fields of enclosing elements stay for the rows inside of
 //! them, those of an earlier row go. It reads what MySQL reads, which is no full XML: no entities but the five, and CDATA in the text of
 //! elements alone.
-use crate::statement::files::load_format::{Cut, NeedsMore, Reader};
+use crate::files::load_format::{Cut, NeedsMore, Reader};
 
 /// A value with the name and depth of its element or attribute.
 #[derive(Clone, Debug)]
@@ -275,7 +275,7 @@ fn spaced(reader: &mut Reader<'_>) -> Result<Option<u8>, NeedsMore> {
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::files::load_xml::*;
+    use crate::files::load_xml::*;
 
     fn rows(text: &str, names: &[&str], piece: usize) -> Vec<String> {
         let mut xml = XmlRows::new(None);

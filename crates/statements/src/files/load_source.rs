@@ -10,10 +10,10 @@ use instance::read_error;
 use planner::LoadTarget;
 use schema::{ColumnDefault, LocalFuture, TableDef};
 
-use crate::result::display_length;
-use crate::sink::ResultSink;
-use crate::statement::files::load_format::{Cut, Field, LineFormat, Record};
-use crate::statement::files::load_xml::XmlRows;
+use crate::files::load_format::{Cut, Field, LineFormat, Record};
+use crate::files::load_xml::XmlRows;
+use session::ResultSink;
+use session::display_length;
 
 const ER_WARN_TOO_FEW_RECORDS: ErrorCode =
     ErrorCode::new(1261, "01000", "Row %d doesn't contain data for all columns");

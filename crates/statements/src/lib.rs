@@ -1,0 +1,51 @@
+//! All families of statements that stand above `session`: those of this crate, which treat tables as wholes, and those of
+//! `administration`.
+//!
+//! The program hands [`Statements`] to each session (decision 0064). `files` moves rows from and to files.
+#![forbid(unsafe_code)]
+
+mod caller;
+mod files;
+
+use administration::Administration;
+use parser::ast::{Into, StatementKind};
+use session::{Done, Families, FamilyFuture, Request, ResultSink, Session, Shield};
+
+use caller::Caller;
+
+/// The families of both crates.
+pub struct Statements;
+
+impl Families for Statements {
+    fn claim<'a>(
+        &'static self,
+        session: &'a mut Session,
+        request: Request<'a>,
+        shield: &'a Shield,
+    ) -> FamilyFuture<'a, Option<Done>> {
+        Administration.claim(session, request, shield)
+    }
+
+    fn carry_out<'a>(
+        &'static self,
+        session: &'a mut Session,
+        request: Request<'a>,
+        shield: &'a Shield,
+        sink: &'a mut dyn ResultSink,
+    ) -> FamilyFuture<'a, Done> {
+        match request.statement.kind {
+            StatementKind::LoadData(load) => {
+                Box::pin(async move { Caller(session).load_data(load, request, shield, sink).await })
+            }
+            StatementKind::Query(query) => Box::pin(async move {
+                match query.into {
+                    Some(into @ (Into::OutFile { .. } | Into::DumpFile { .. })) => {
+                        Caller(session).select_into_file(query, into, request, shield).await
+                    }
+                    _ => Administration.carry_out(session, request, shield, sink).await,
+                }
+            }),
+            _ => Administration.carry_out(session, request, shield, sink),
+        }
+    }
+}
