@@ -51,7 +51,13 @@ impl Families for Administration {
         shield: &'a Shield,
         sink: &'a mut dyn ResultSink,
     ) -> FamilyFuture<'a, Done> {
-        Box::pin(async move { Caller(session).carry_out(request, shield, sink).await })
+        match request.statement.kind {
+            // The most frequent one, whose state is small beside that of the others.
+            StatementKind::Set(statement) => {
+                Box::pin(async move { Caller(session).set(statement, request, shield).await })
+            }
+            _ => Box::pin(async move { Caller(session).carry_out(request, shield, sink).await }),
+        }
     }
 }
 
@@ -65,7 +71,6 @@ impl Caller<'_> {
         use StatementKind::*;
         let kind = &request.statement.kind;
         match *kind {
-            Set(statement) => self.set(statement, request, shield).await,
             SetRole(role) => self.set_role(role),
             Show(show) => self.show(show, request, shield).await,
             Explain(explain) => match explain.target {

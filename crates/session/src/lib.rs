@@ -41,8 +41,8 @@ pub use sink::{
     ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,
 };
 pub use statement::{
-    CursorKind, Done, Effects, Named, PLAN_ATTEMPTS_MAX, PreparedInfo, Profile, Profiles, Request, Shield,
-    TableRowMaker, check_account_length, is_account_statement, log_error, not_a_view, parse_error,
-    syntax_error_at,
+    CursorKind, Done, Effects, LockSteps, Named, PLAN_ATTEMPTS_MAX, PreparedInfo, Profile, Profiles, Request,
+    Shield, TableRowMaker, check_account_length, is_account_statement, is_schema_change, log_error,
+    not_a_view, parse_error, syntax_error_at,
 };
 pub use transaction_control::transaction_error;

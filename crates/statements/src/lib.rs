@@ -1,11 +1,14 @@
 //! All families of statements that stand above `session`: those of this crate, which treat tables as wholes, and those of
 //! `administration`.
 //!
-//! The program hands [`Statements`] to each session (decision 0064). `files` moves rows from and to files.
+//! The program hands [`Statements`] to each session (decision 0064). `tables` has data definition, `statistics` table maintenance, and
+//! `files` moves rows from and to files.
 #![forbid(unsafe_code)]
 
 mod caller;
 mod files;
+mod statistics;
+mod tables;
 
 use administration::Administration;
 use parser::ast::{Into, StatementKind};
@@ -45,6 +48,15 @@ impl Families for Statements {
                     _ => Administration.carry_out(session, request, shield, sink).await,
                 }
             }),
+            StatementKind::MaintainTable(maintain) => {
+                Box::pin(async move { Caller(session).maintain_tables(maintain, shield).await })
+            }
+            StatementKind::TruncateTable(truncated) if session.names_system_table(truncated.table) => {
+                Administration.carry_out(session, request, shield, sink)
+            }
+            ref kind if session::is_schema_change(kind) => {
+                Box::pin(async move { Caller(session).change_schema(request, shield, sink).await })
+            }
             _ => Administration.carry_out(session, request, shield, sink),
         }
     }

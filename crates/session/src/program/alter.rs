@@ -10,7 +10,8 @@ use crate::session::Session;
 use crate::statement::{Done, Shield};
 
 impl Session {
-    pub(crate) async fn alter_routine(
+    /// ALTER PROCEDURE and ALTER FUNCTION.
+    pub async fn alter_routine(
         &mut self,
         statement: &AlterRoutine<'_>,
         shield: &Shield,

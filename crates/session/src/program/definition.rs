@@ -33,7 +33,8 @@ impl Session {
         LockName::Program(kind, database.into(), name.as_str().into())
     }
 
-    pub(crate) async fn create_program(
+    /// CREATE PROCEDURE and its kin.
+    pub async fn create_program(
         &mut self,
         create: &CreateProgram<'_>,
         request: Request<'_>,
@@ -233,7 +234,8 @@ impl Session {
         shared_of(live, program, table).map(|_| ())
     }
 
-    pub(crate) async fn drop_program(
+    /// DROP PROCEDURE and its kin.
+    pub async fn drop_program(
         &mut self,
         dropped: &DropStored<'_>,
         shield: &Shield,

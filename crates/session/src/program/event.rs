@@ -72,7 +72,8 @@ impl Session {
         }
     }
 
-    pub(crate) async fn alter_event(
+    /// ALTER EVENT.
+    pub async fn alter_event(
         &mut self,
         statement: &AlterEvent<'_>,
         request: Request<'_>,

@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// The triggers go with their table.
-    pub(crate) async fn drop_triggers_of(
+    pub async fn drop_triggers_of(
         &self,
         change: &mut SchemaChange,
         table: &TableName,
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// The triggers follow their table, within its database.
-    pub(crate) async fn move_triggers(
+    pub async fn move_triggers(
         &self,
         change: &mut SchemaChange,
         from: &TableName,

@@ -4,7 +4,9 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{ExplainTarget, Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
+use parser::ast::{
+    ExplainTarget, Into, LoadColumn, MaintenanceKind, ObjectName, Query, Statement, StatementKind,
+};
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -89,7 +91,6 @@ impl Session {
                 self.families.carry_out(self, request, shield, sink).await
             }
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
-            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => {
                 let using: Vec<String> = using.iter().map(|variable| variable.name.to_lowercase()).collect();
@@ -103,8 +104,11 @@ impl Session {
                 }
                 Ok(self.unlock_tables())
             }
-            _ if is_schema_change(kind) && !self.truncates_system_table(kind) => {
-                let changed = Box::pin(self.change_schema(request, shield, sink)).await;
+            TruncateTable(statement) if self.names_system_table(statement.table) => {
+                self.families.carry_out(self, request, shield, sink).await
+            }
+            _ if is_schema_change(kind) => {
+                let changed = self.families.carry_out(self, request, shield, sink).await;
                 self.definition_text = None;
                 let done = changed?;
                 self.move_table_locks(kind).await?;
@@ -125,12 +129,11 @@ impl Session {
         }
     }
 
-    /// TRUNCATE of a summary or a log, which begins anew.
-    fn truncates_system_table(&self, kind: &StatementKind<'_>) -> bool {
-        let StatementKind::TruncateTable(statement) = kind else { return false };
+    /// Whether a statement's table is one of the server's own: its TRUNCATE lets a summary or a log begin anew.
+    pub fn names_system_table(&self, table: ObjectName<'_>) -> bool {
         let is_virtual =
             |name: TableName| self.instance.virtual_tables.find(&name.database, &name.name).is_some();
-        self.table_name(statement.table).is_ok_and(is_virtual)
+        self.table_name(table).is_ok_and(is_virtual)
     }
 
     /// SELECT .. INTO: a file, or variables that take the values of the only row.
@@ -222,7 +225,8 @@ fn is_update(kind: &StatementKind<'_>) -> bool {
     matches!(kind, Insert(_) | Update(_) | Delete(_)) || is_schema_change(kind) || is_account_statement(kind)
 }
 
-pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
+/// CREATE, ALTER, DROP and their kin: what changes definitions.
+pub fn is_schema_change(kind: &StatementKind<'_>) -> bool {
     use StatementKind::*;
     matches!(
         kind,

@@ -13,11 +13,10 @@ mod prepared;
 mod query;
 mod run;
 mod settings;
-mod statistics;
 mod tables;
 mod transaction;
 
-pub use dispatch::is_account_statement;
+pub use dispatch::{is_account_statement, is_schema_change};
 pub use guard::Shield;
 pub(crate) use guard::within;
 pub(crate) use handler::OpenHandlers;
@@ -37,11 +36,12 @@ pub(crate) use query::optimizer_trace::Traces;
 pub use query::planned::PLAN_ATTEMPTS_MAX;
 pub(crate) use run::{StatementWork, keeps_conditions};
 pub use run::{parse_error, syntax_error_at};
+pub use tables::changes::{check_account_length, not_a_view};
 pub use tables::row_copy::TableRowMaker;
 pub(crate) use tables::temporary::TemporaryTables;
-pub use tables::views::{check_account_length, not_a_view};
 pub(crate) use transaction::global_lock::GlobalReadLock;
 pub(crate) use transaction::lock_tables::TableLocks;
+pub use transaction::locks::LockSteps;
 
 use std::borrow::Cow;
 

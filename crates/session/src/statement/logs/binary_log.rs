@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// CREATE TABLE .. SELECT: the text of the table, whose rows follow in the same transaction.
-    pub(in crate::statement) fn log_created(&mut self, change: &mut SchemaChange, table: &TableDef) {
+    pub fn log_created(&mut self, change: &mut SchemaChange, table: &TableDef) {
         if self.definition_text.take().is_none() || self.logged_to().is_none() {
             return;
         }
@@ -301,7 +301,7 @@ impl Session {
     }
 
     /// The change takes the text of its statement along.
-    pub(in crate::statement) fn log_definition(&self, change: &mut SchemaChange) {
+    pub fn log_definition(&self, change: &mut SchemaChange) {
         let (Some(_), Some(text)) = (self.logged_to(), &self.definition_text) else { return };
         let invoker = (self.connection.account_user.to_string(), self.connection.account_host.to_string());
         let settings = QuerySettings {

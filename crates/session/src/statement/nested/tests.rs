@@ -6,6 +6,8 @@ use bumpalo::Bump;
 use executor::CollectRows;
 use instance::{Instance, InstanceConfig, KillKind, ResultShape, SleepFuture, Timer};
 
+use schema::{ColumnDef, DatabaseDef, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
+
 use super::*;
 use crate::connection_info::{ClientCapabilities, ConnectionInfo};
 use crate::families::{Families, FamilyFuture};
@@ -101,12 +103,33 @@ async fn connect(instance: &Arc<Instance>) -> Session {
         tls: None,
     };
     let mut session = Session::new(instance.clone(), &NoFamilies, information);
-    query(
-        &mut session,
-        "create database if not exists d; use d; create table if not exists t (a int primary key)",
-    )
-    .await;
+    if instance.catalog().database("d").is_none() {
+        make_table(instance).await.expect("a new table");
+    }
+    query(&mut session, "use d").await;
     session
+}
+
+/// Table `t` of database `d` with a primary key `a`. Definitions are a family of statements, which there are none of here.
+async fn make_table(instance: &Arc<Instance>) -> Result<(), SqlError> {
+    let mut table = TableDef::new(TableId(0), "d", "t");
+    table.columns.push(ColumnDef::new("a", ColumnType::int().not_null()));
+    table.indexes.push(IndexDef {
+        id: IndexId(1),
+        name: "PRIMARY".to_owned(),
+        kind: IndexKind::Primary,
+        parts: vec![IndexPart::column(0)],
+        tree: 0,
+        invisible: false,
+        generated: false,
+        comment: String::new(),
+    });
+    table.choose_clustering();
+    let mut change = instance.catalog().begin_change();
+    let collation = collation::CollationId::UTF8MB4_0900_AI_CI;
+    change.create_database(DatabaseDef { name: "d".to_owned(), collation }).await?;
+    change.create_table(table).await?;
+    change.commit().await
 }
 
 async fn query(session: &mut Session, text: &str) -> Vec<Vec<Value>> {

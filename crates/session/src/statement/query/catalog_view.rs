@@ -46,7 +46,7 @@ impl Session {
 
     /// Whether the names of a kept plan mean what they meant when it was made. Asked anew only when some definition has
     /// changed since; a change of other tables than the plan's leaves it as it is.
-    pub(crate) fn means_the_same(&self, prepared: &PreparedPlan) -> bool {
+    pub fn means_the_same(&self, prepared: &PreparedPlan) -> bool {
         if !self.shared.have_types(&prepared.plan.user_variables) {
             return false;
         }

@@ -4,6 +4,8 @@
 //! Invariant: until then the table is as it was for everybody, and others may write to it. If somebody has, or uses the table when
 //! the trees should take their places, the rows are inserted one by one instead. So a statement that fills differs from one that
 //! does not in what it costs alone. It is a transaction of its own, which takes no further locks once the trees are there.
+use std::sync::Arc;
+
 use catalog::{LockGuard, LockMode, SchemaChange, TableFill, TableRows};
 use datum::{SqlError, Value};
 use definition::TableName;
@@ -14,7 +16,6 @@ use table::{ChangeOutcome, ReadyTable, table_error};
 
 use crate::session::Session;
 use crate::statement::guard::Shield;
-use crate::statement::tables::create_select::unpublished;
 use crate::statement::transaction::locks::LockSteps;
 
 /// How often those who use the table are asked to make room.
@@ -51,7 +52,10 @@ impl Session {
         let mut definition = (**before).clone();
         let mut change = catalog.begin_change();
         change.create_trees(&mut definition).await?;
-        let fill = TableFill::new(&unpublished(&definition), self.instance.temporary());
+        let fill = TableFill::new(
+            &ReadyTable::of_new_trees(Arc::new(definition.clone())),
+            self.instance.temporary(),
+        );
         self.filled = Some(Box::new(FilledTable { before: table.clone(), definition, fill, change }));
         Ok(true)
     }

@@ -121,12 +121,12 @@ impl Session {
     }
 
     /// INSERT .. SELECT and the like read with locks from REPEATABLE READ on.
-    pub(crate) fn locks_source_rows(&self) -> bool {
+    pub fn locks_source_rows(&self) -> bool {
         matches!(self.effective_isolation(), Isolation::RepeatableRead | Isolation::Serializable)
     }
 
     /// Plans and runs a SELECT, INSERT, UPDATE, DELETE or REPLACE.
-    pub(crate) async fn run_planned(
+    pub async fn run_planned(
         &mut self,
         request: Request<'_>,
         digest: Option<Digest>,
@@ -333,7 +333,7 @@ impl Session {
     }
 
     /// The same for a query whose rows are put into a table.
-    pub(crate) async fn execute_source(
+    pub async fn execute_source(
         &mut self,
         plan: &Plan,
         parameters: Vec<Value>,
@@ -488,7 +488,8 @@ impl Session {
         settings
     }
 
-    pub(crate) fn expression_settings(&self) -> StatementSettings {
+    /// What expressions see of the settings.
+    pub fn expression_settings(&self) -> StatementSettings {
         StatementSettings {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),

@@ -17,13 +17,14 @@ use variables::Settings;
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
 
 /// Owns what a `DefinitionContext` borrows.
-pub(crate) struct DefinitionSource<'a> {
+pub struct DefinitionSource<'a> {
     literal: MakeDefault<'a>,
     row_expression_type: Box<RowExpressionType<'a>>,
     session: &'a Session,
 }
 
 impl DefinitionSource<'_> {
+    /// What the crate `definition` takes.
     pub fn context(&self) -> DefinitionContext<'_> {
         DefinitionContext {
             sql_mode: self.session.settings.sql_mode,
@@ -39,7 +40,8 @@ impl DefinitionSource<'_> {
 }
 
 impl Session {
-    pub(crate) fn definition_context(&self) -> DefinitionSource<'_> {
+    /// What definitions ask of the session; errors of expressions are its own.
+    pub fn definition_context(&self) -> DefinitionSource<'_> {
         DefinitionSource {
             literal: Box::new(|expr, column| self.literal_default(expr, column)),
             row_expression_type: Box::new(|text, table| {
@@ -77,12 +79,12 @@ impl Session {
     }
 
     /// What conversions to column types need of the session.
-    pub(in crate::statement) fn conversion(&self) -> Conversion<'_> {
+    pub fn conversion(&self) -> Conversion<'_> {
         self.conversion_of(&self.settings)
     }
 
     /// The same by settings that outlive a use of the session.
-    pub(in crate::statement) fn conversion_of<'s>(&self, settings: &'s Settings) -> Conversion<'s> {
+    pub fn conversion_of<'s>(&self, settings: &'s Settings) -> Conversion<'s> {
         Conversion::new(settings, self.now_utc_micros())
     }
 

@@ -15,16 +15,14 @@ use schema::{ColumnDefault, TableDef};
 use crate::session::Session;
 
 impl Session {
-    pub(in crate::statement) fn row_rules(
-        &self,
-        table: &Arc<TableDef>,
-    ) -> Result<Option<Arc<RowRules>>, SqlError> {
+    /// What the executor checks and computes for rows of the table.
+    pub fn row_rules(&self, table: &Arc<TableDef>) -> Result<Option<Arc<RowRules>>, SqlError> {
         let context = self.planner_context(Literals::Inline, &[]);
         planner::row_rules(table, self, &context)
     }
 
     /// What expressions see outside of a plan.
-    pub(in crate::statement) fn change_context(&self) -> EvalContext {
+    pub fn change_context(&self) -> EvalContext {
         let mut eval = EvalContext::new(Arc::new(self.expression_settings()), self.shared.clone());
         eval.is_strict_change = self.settings.sql_mode.is_strict();
         eval

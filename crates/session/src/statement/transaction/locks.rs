@@ -16,7 +16,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// The requests for one lock, as long as `lock_wait_timeout` in all. The first one keeps others waiting for `ddl_lock_step`. Those
 /// who have the table go on meanwhile, so it takes longer only when one of them does.
-pub(in crate::statement) struct LockSteps {
+pub struct LockSteps {
     step: Duration,
     step_max: Duration,
     left: Duration,
@@ -25,6 +25,7 @@ pub(in crate::statement) struct LockSteps {
 }
 
 impl LockSteps {
+    /// By the session's settings.
     pub fn new(session: &Session) -> LockSteps {
         let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
         let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
@@ -67,7 +68,7 @@ fn strongest(mut names: Vec<(LockName, LockMode)>) -> Vec<(LockName, LockMode)> 
 
 impl Session {
     /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
-    pub(in crate::statement) async fn lock_with_relatives(
+    pub async fn lock_with_relatives(
         &self,
         locks: Vec<(LockName, LockMode)>,
         mode: LockMode,
@@ -98,7 +99,7 @@ impl Session {
 
     /// Locks for one DDL statement: databases shared, tables exclusive, in the order of their names so that two
     /// such statements cannot wait for each other. What would make others wait is asked for in steps.
-    pub(crate) async fn lock_for_change(
+    pub async fn lock_for_change(
         &self,
         names: Vec<(LockName, LockMode)>,
     ) -> Result<Vec<LockGuard>, SqlError> {
@@ -132,7 +133,7 @@ impl Session {
 
     /// One request for all of them, which is given up when it takes too long: what stood behind it goes on. So does who waits for
     /// one of them and has another; a deadlock with what the session has already is error 1213.
-    pub(in crate::statement) async fn lock_step(
+    pub async fn lock_step(
         &self,
         names: &[(LockName, LockMode)],
         steps: &mut LockSteps,
@@ -166,11 +167,7 @@ impl Session {
     }
 
     /// The time between two steps, which ends when the lock that was in the way is free; error 1205 when there is none left.
-    pub(in crate::statement) async fn rest(
-        &self,
-        names: &[(LockName, LockMode)],
-        steps: &mut LockSteps,
-    ) -> Result<(), SqlError> {
+    pub async fn rest(&self, names: &[(LockName, LockMode)], steps: &mut LockSteps) -> Result<(), SqlError> {
         if steps.left.is_zero() {
             return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
         }

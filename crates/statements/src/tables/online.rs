@@ -13,8 +13,8 @@ use definition::{ColumnSource, Concurrency, TableName};
 use parser::ast::AlterSpecification;
 use table::{ReadyTable, TableHandle};
 
-use crate::session::Session;
-use crate::statement::transaction::locks::LockSteps;
+use crate::caller::Caller;
+use session::LockSteps;
 
 /// A round of so few records is the last but one: the next one goes under the exclusive lock.
 const SHORT_ROUND: usize = 256;
@@ -22,7 +22,7 @@ const SHORT_ROUND: usize = 256;
 const ROUNDS_MAX: usize = 64;
 
 /// The locks of one ALTER TABLE.
-pub(in crate::statement) struct AlterLocks {
+pub(crate) struct AlterLocks {
     /// Of databases, of a new name, and of the tables as `Upgradable`.
     guards: Vec<LockGuard>,
     /// The table, first, and those that change with it.
@@ -63,9 +63,9 @@ impl AlterLocks {
     }
 }
 
-impl Session {
+impl Caller<'_> {
     /// Keeps other definitions away from the table, its relatives and its new name.
-    pub(in crate::statement) async fn lock_altered(
+    pub(crate) async fn lock_altered(
         &self,
         name: &TableName,
         to: Option<&TableName>,
@@ -81,7 +81,7 @@ impl Session {
         let relatives = || self.foreign_keys().altered_relatives(name, specifications);
         let guards = self.lock_with_relatives(locks, LockMode::Upgradable, relatives).await?;
         if let Some(to) = to {
-            let catalog = self.instance.catalog();
+            let catalog = self.instance().catalog();
             catalog.require_database(&to.database)?;
             if catalog.is_named(&to.database, &to.name) {
                 return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
@@ -95,7 +95,7 @@ impl Session {
     }
 
     /// Lets nobody else use the tables any more.
-    pub(in crate::statement) async fn exclude_all(&self, locks: &mut AlterLocks) -> Result<(), SqlError> {
+    pub(crate) async fn exclude_all(&self, locks: &mut AlterLocks) -> Result<(), SqlError> {
         if locks.is_alone {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// Keeps those away until the end whom the change does not allow.
-    pub(in crate::statement) async fn exclude_for(
+    pub(crate) async fn exclude_for(
         &self,
         locks: &mut AlterLocks,
         concurrency: Concurrency,
@@ -144,7 +144,7 @@ impl Session {
 
     /// Fills the new indexes of a table, whose trees exist and are empty, and checks what is demanded of the rows; gives their
     /// number. Nobody else uses the table when this is done.
-    pub(in crate::statement) async fn build_indexes(
+    pub(crate) async fn build_indexes(
         &self,
         change: &mut SchemaChange,
         before: &Arc<TableHandle>,
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Copies a table into new trees; gives the number of rows. Nobody else uses it when this is done.
-    pub(in crate::statement) async fn copy_table(
+    pub(crate) async fn copy_table(
         &self,
         change: &mut SchemaChange,
         (before, after): (&Arc<TableHandle>, &ReadyTable),
@@ -217,10 +217,10 @@ impl Session {
 
     async fn build_work(&self, before: &Arc<TableHandle>, indexes: usize) -> Result<BuildWork, SqlError> {
         let progress = Arc::new(Progress::default());
-        let rows = before.clone().ready(self.instance.engine()).await?.estimated_rows();
+        let rows = before.clone().ready(self.instance().engine()).await?.estimated_rows();
         progress.expect(rows * (1 + indexes as u64));
-        self.process.watch_progress(&progress);
-        Ok(BuildWork { space: self.instance.temporary().clone(), progress })
+        self.process().watch_progress(&progress);
+        Ok(BuildWork { space: self.instance().temporary().clone(), progress })
     }
 }
 
@@ -232,7 +232,7 @@ struct LockEnd<'l> {
 }
 
 impl<'l> LockEnd<'l> {
-    fn new(session: &Session, locks: &'l mut AlterLocks) -> LockEnd<'l> {
+    fn new(session: &Caller<'_>, locks: &'l mut AlterLocks) -> LockEnd<'l> {
         LockEnd { wanted: locks.excluded(), steps: LockSteps::new(session), locks }
     }
 
@@ -240,7 +240,7 @@ impl<'l> LockEnd<'l> {
         self.locks.is_alone
     }
 
-    async fn try_once(&mut self, session: &Session) -> Result<(), SqlError> {
+    async fn try_once(&mut self, session: &Caller<'_>) -> Result<(), SqlError> {
         match session.lock_step(&self.wanted, &mut self.steps).await? {
             Some(guards) => {
                 self.locks.guards.extend(guards);

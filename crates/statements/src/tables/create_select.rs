@@ -16,14 +16,14 @@ use planner::Literals;
 use schema::{LocalFuture, TableDef};
 use table::{ChangeOutcome, ReadyTable, note_loaded};
 
-use crate::session::Session;
-use crate::statement::Request;
+use crate::caller::Caller;
 use definition::SourceColumns;
 use instance::PreparedPlan;
+use session::Request;
 
-impl Session {
+impl Caller<'_> {
     /// Plans the query of a CREATE TABLE .. SELECT.
-    pub(in crate::statement) async fn plan_source(
+    pub(crate) async fn plan_source(
         &mut self,
         statement: &CreateTable<'_>,
         request: Request<'_>,
@@ -38,13 +38,13 @@ impl Session {
         let source =
             Statement { kind: StatementKind::Query(query), span: query.span, hints: request.statement.hints };
         let request = Request { statement: &source, ..request };
-        let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
+        let make = |session: &session::Session| session.plan_request(request, Literals::Inline, Vec::new());
         let plan = self.plan_knowing(make).await?;
         Ok(Some(self.prepare_plan(plan)?))
     }
 
     /// Runs the query into the table that `change` has created.
-    pub(in crate::statement) async fn fill_from(
+    pub(crate) async fn fill_from(
         &mut self,
         change: &mut SchemaChange,
         table: &ReadyTable,
@@ -53,7 +53,7 @@ impl Session {
     ) -> Result<Filled, SqlError> {
         let PlanKind::Query(query) = &source.plan.kind else { return Ok(Filled::default()) };
         let definition = table.definition().clone();
-        let mut settings = (*self.settings).clone();
+        let mut settings = (*self.settings()).clone();
         let ignores = duplicates == Some(DuplicateHandling::Ignore);
         if ignores {
             settings.sql_mode = settings.sql_mode.without(STRICT);
@@ -64,14 +64,14 @@ impl Session {
         if ignores {
             targets = targets.adjusting();
         }
-        let shared = self.shared.clone();
+        let shared = self.shared().clone();
         let mut rows = TableFiller {
             change,
             table,
             targets: &mut targets,
             waiting: Vec::new(),
             duplicates,
-            fill: duplicates.is_none().then(|| TableFill::new(table, self.instance.temporary())),
+            fill: duplicates.is_none().then(|| TableFill::new(table, self.instance().temporary())),
             session: &*shared,
             filled: Filled::default(),
         };
@@ -91,7 +91,7 @@ const STRICT: SqlMode = SqlMode(SqlMode::STRICT_TRANS_TABLES.0 | SqlMode::STRICT
 
 /// How many rows came.
 #[derive(Debug, Default)]
-pub(in crate::statement) struct Filled {
+pub(crate) struct Filled {
     pub records: u64,
     /// Those that were there already.
     pub duplicates: u64,
@@ -180,6 +180,6 @@ impl RowSink for TableFiller<'_, '_> {
 }
 
 /// The table that rows enter before it is published.
-pub(in crate::statement) fn unpublished(definition: &TableDef) -> ReadyTable {
+pub(crate) fn unpublished(definition: &TableDef) -> ReadyTable {
     ReadyTable::of_new_trees(Arc::new(definition.clone()))
 }

@@ -12,14 +12,14 @@ use parser::ast::{CreateView, Definer, DropTable, Query, SqlSecurity, ViewAlgori
 use planner::{Literals, ViewQuery};
 use schema::ViewDef;
 
-use crate::session::Session;
-use crate::statement::guard::Shield;
-use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
-use crate::statement::{Done, Named};
+use crate::caller::Caller;
 use definition::TableName;
+use session::PLAN_ATTEMPTS_MAX;
+use session::Shield;
+use session::{Done, Named};
 
-impl Session {
-    pub(in crate::statement) async fn create_view(
+impl Caller<'_> {
+    pub(crate) async fn create_view(
         &mut self,
         statement: &CreateView<'_>,
         shield: &Shield,
@@ -35,10 +35,10 @@ impl Session {
         let definer = self.view_definer(statement, before.as_deref())?;
         let locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         let _locks = self.lock_for_change(locks).await?;
-        self.instance.catalog().require_database(&name.database)?;
+        self.instance().catalog().require_database(&name.database)?;
         let before = match self.replaced_view(statement, &name) {
             Err(error) if statement.if_not_exists => {
-                self.shared.note(error);
+                self.shared().note(error);
                 return Ok(Done::ok());
             }
             before => before?,
@@ -48,7 +48,7 @@ impl Session {
             check_column_name(&column.name)?;
         }
         let view = self.view_of(statement, name, definer, query, before.as_deref())?;
-        let mut change = self.instance.catalog().begin_change();
+        let mut change = self.instance().catalog().begin_change();
         change.put_view(view).await?;
         self.commit_change(change, shield).await?;
         Ok(Done::ok())
@@ -60,7 +60,7 @@ impl Session {
         statement: &CreateView<'_>,
         name: &TableName,
     ) -> Result<Option<Arc<ViewDef>>, SqlError> {
-        let catalog = self.instance.catalog();
+        let catalog = self.instance().catalog();
         let replaces = statement.or_replace || statement.alter;
         if let Some(view) = catalog.view(&name.database, &name.name) {
             return match replaces {
@@ -69,7 +69,7 @@ impl Session {
             };
         }
         match catalog.is_named(&name.database, &name.name) {
-            true if replaces => Err(not_a_view(name)),
+            true if replaces => Err(session::not_a_view(name)),
             true => Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name])),
             false if statement.alter => {
                 catalog.require_database(&name.database)?;
@@ -85,7 +85,7 @@ impl Session {
         statement: &CreateView<'_>,
         before: Option<&ViewDef>,
     ) -> Result<AccountName, SqlError> {
-        let own = self.privileges.account_name().clone();
+        let own = self.privileges().account_name().clone();
         let definer = match (statement.definer, before) {
             (Some(Definer(user)), _) => self.account_of(user),
             (None, Some(before)) if statement.alter => {
@@ -96,11 +96,11 @@ impl Session {
         if definer == own {
             return Ok(definer);
         }
-        check_account_length(&definer)?;
+        session::check_account_length(&definer)?;
         self.require_super_or(&[DynamicPrivilege::SetAnyDefiner], "SUPER or SET_ANY_DEFINER")?;
-        if self.instance.accounts().get(&definer).is_none() {
+        if self.instance().accounts().get(&definer).is_none() {
             let missing = error_code::ER_NO_SUCH_USER.with(&[&definer.user, &definer.host.as_str()]);
-            self.shared.note(missing);
+            self.shared().note(missing);
         }
         Ok(definer)
     }
@@ -115,7 +115,7 @@ impl Session {
             let mut context = self.planner_context(Literals::Inline, &[]);
             // Asked of those who use the view.
             context.bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
-            let query = planner::plan_view(statement.query, statement.columns, self, &context)?;
+            let query = planner::plan_view(statement.query, statement.columns, &**self, &context)?;
             if let Some(used) = query.plan.tables.iter().find(|used| used.table.temporary) {
                 return Err(error_code::ER_VIEW_SELECT_TMPTABLE.with(&[&used.table.name]));
             }
@@ -152,7 +152,7 @@ impl Session {
             None => kept.map_or(schema::ViewAlgorithm::Undefined, |before| before.algorithm),
         };
         if algorithm == schema::ViewAlgorithm::Merge && !query.is_mergeable {
-            self.shared.warning(error_code::ER_WARN_VIEW_MERGE.plain());
+            self.shared().warning(error_code::ER_WARN_VIEW_MERGE.plain());
             algorithm = schema::ViewAlgorithm::Undefined;
         }
         let is_updatable = algorithm != schema::ViewAlgorithm::TempTable
@@ -183,8 +183,8 @@ impl Session {
             check,
             is_updatable,
             uses: query.uses,
-            charset_client: self.variables.by_name("character_set_client").as_text().to_owned(),
-            collation_connection: self.settings.connection_collation.name().to_owned(),
+            charset_client: self.variables().by_name("character_set_client").as_text().to_owned(),
+            collation_connection: self.settings().connection_collation.name().to_owned(),
             created_at: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |elapsed| elapsed.as_secs() as i64),
@@ -207,7 +207,7 @@ impl Session {
     }
 
     /// DROP VIEW: all of the views, or none where one of them is no view.
-    pub(in crate::statement) async fn drop_views(
+    pub(crate) async fn drop_views(
         &mut self,
         statement: DropTable<'_>,
         shield: &Shield,
@@ -223,7 +223,7 @@ impl Session {
         }
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
         let _locks = self.lock_for_change(locks).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let (mut views, mut missing, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         for name in &names {
             match catalog.view(&name.database, &name.name) {
@@ -234,14 +234,14 @@ impl Session {
         }
         if !statement.if_exists {
             if let Some(table) = tables.first() {
-                return Err(not_a_view(table));
+                return Err(session::not_a_view(table));
             }
             if !missing.is_empty() {
                 return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
             }
         }
-        missing.iter().for_each(|name| self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[name])));
-        tables.iter().for_each(|table| self.shared.note(not_a_view(table)));
+        missing.iter().for_each(|name| self.shared().note(error_code::ER_BAD_TABLE_ERROR.with(&[name])));
+        tables.iter().for_each(|table| self.shared().note(session::not_a_view(table)));
         let mut change = catalog.begin_change();
         for view in &views {
             change.remove_view(view).await?;
@@ -249,28 +249,4 @@ impl Session {
         self.commit_change(change, shield).await?;
         Ok(Done::ok())
     }
-}
-
-/// Error 1470.
-pub fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
-    const USER_LENGTH_MAX: usize = 32;
-    const HOST_LENGTH_MAX: usize = 255;
-    let parts =
-        [(&*name.user, "user name", USER_LENGTH_MAX), (name.host.as_str(), "host name", HOST_LENGTH_MAX)];
-    match parts.into_iter().find(|(text, _, maximum)| text.chars().count() > *maximum) {
-        Some((text, what, maximum)) => {
-            // Errors quote no more of a string than this.
-            let shown: String = text.chars().take(70).collect();
-            Err(ER_WRONG_STRING_LENGTH.with(&[&shown, &what, &maximum]))
-        }
-        None => Ok(()),
-    }
-}
-
-const ER_WRONG_STRING_LENGTH: datum::ErrorCode =
-    datum::ErrorCode::new(1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)");
-
-/// Error 1347.
-pub fn not_a_view(name: &TableName) -> SqlError {
-    error_code::ER_WRONG_OBJECT.with(&[&name.database, &name.name, &"VIEW"])
 }

@@ -6,17 +6,17 @@ use catalog::LockMode;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{AlterSpecification, Histogram, MaintainTable, MaintenanceKind, SchemaChangeOption};
 
-use crate::result::{MadeColumn, MadeRows};
-use crate::session::Session;
-use crate::statement::Done;
-use crate::statement::guard::Shield;
+use crate::caller::Caller;
 use definition::TableName;
+use session::Done;
+use session::Shield;
+use session::{MadeColumn, MadeRows};
 
 /// A line of the answer: the kind of message and its text.
-pub(in crate::statement) type Line = (&'static str, String);
+pub(crate) type Line = (&'static str, String);
 
-impl Session {
-    pub(in crate::statement) async fn maintain_tables(
+impl Caller<'_> {
+    pub(crate) async fn maintain_tables(
         &mut self,
         maintain: &MaintainTable<'_>,
         shield: &Shield,
@@ -39,7 +39,7 @@ impl Session {
         ]);
         for table in maintain.tables {
             let mut name = self.table_name(*table)?;
-            if let Some(table) = self.instance.virtual_tables.find(&name.database, &name.name) {
+            if let Some(table) = self.instance().virtual_tables.find(&name.database, &name.name) {
                 name.name.clone_from(&table.definition().name);
             }
             let lines = match self.maintain_table(maintain.kind, &name, shield).await {
@@ -80,10 +80,10 @@ impl Session {
         shield: &Shield,
     ) -> Result<Vec<Line>, SqlError> {
         let sound = vec![("status", "OK".to_owned())];
-        if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
+        if self.instance().virtual_tables.find(&name.database, &name.name).is_some() {
             return Ok(sound);
         }
-        if let Some(view) = self.instance.catalog().view(&name.database, &name.name)
+        if let Some(view) = self.instance().catalog().view(&name.database, &name.name)
             && kind == MaintenanceKind::Check
         {
             return Ok(match self.view_columns().columns_of(&view) {
@@ -116,17 +116,17 @@ impl Session {
 
     async fn analyze_table(&mut self, name: &TableName) -> Result<(), SqlError> {
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let table = self.stored_table(name)?;
         table.clone().ready(catalog.engine()).await?;
-        let interrupt = &self.process.kill.interrupt;
+        let interrupt = &self.process().kill.interrupt;
         catalog.analyze(&table, self.now_utc_micros(), &|| interrupt.check()).await?;
         self.renew_histograms(&table).await
     }
 
     async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let table = self.stored_table(name)?;
         let faults = catalog::check_table(&table, &mut catalog.begin_change()).await?;
         if faults.is_empty() {
@@ -148,7 +148,7 @@ impl Session {
                 Ok(checksum) => checksum,
                 Err(error) if ends_statement(&error) => return Err(error),
                 Err(error) => {
-                    self.shared.diagnostics.lock().add_error(&error);
+                    self.shared().diagnostics.lock().add_error(&error);
                     Value::Null
                 }
             };
@@ -160,7 +160,7 @@ impl Session {
     async fn checksum_table(&mut self, name: &TableName, is_quick: bool) -> Result<Value, SqlError> {
         self.check_locked_tables(&[(name.lock(), LockMode::Shared)])?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let table = self.stored_table(name)?;
         if is_quick {
             return Ok(Value::Null);

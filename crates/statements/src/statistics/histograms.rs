@@ -6,9 +6,9 @@ use datum::{ErrorCode, SqlError, error_code};
 use parser::ast::{Histogram, Ident, MaintainTable};
 use table::{HistogramOrder, TableHandle, histogram_type};
 
-use crate::session::Session;
-use crate::statement::statistics::histogram_data::HistogramReader;
-use crate::statement::statistics::maintenance::Line;
+use crate::caller::Caller;
+use crate::statistics::histogram_data::HistogramReader;
+use crate::statistics::maintenance::Line;
 use definition::TableName;
 use schema::TableDef;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ const ER_DATA_OUT_OF_RANGE: ErrorCode = ErrorCode::new(1690, "22003", "%s value 
 const BUCKETS_DEFAULT: u64 = 100;
 const BUCKETS_MAX: u64 = 1024;
 
-impl Session {
+impl Caller<'_> {
     /// Lines for the named table; an error ends the statement.
-    pub(in crate::statement) async fn change_histograms(
+    pub(crate) async fn change_histograms(
         &mut self,
         maintain: &MaintainTable<'_>,
         histogram: &Histogram<'_>,
@@ -30,15 +30,15 @@ impl Session {
         if maintain.tables.len() > 1 {
             return error("Only one table can be specified while modifying histogram statistics.".to_owned());
         }
-        if self.instance.catalog().view(&name.database, &name.name).is_some()
-            || self.instance.virtual_tables.find(&name.database, &name.name).is_some()
+        if self.instance().catalog().view(&name.database, &name.name).is_some()
+            || self.instance().virtual_tables.find(&name.database, &name.name).is_some()
         {
             return error("Cannot create histogram statistics for a view.".to_owned());
         }
         let lock = (name.lock(), LockMode::Shared);
         self.check_locked_tables(std::slice::from_ref(&lock))?;
         let _locks = self.lock_for_change(vec![lock]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let table = match catalog.require_table(&name.database, &name.name) {
             Ok(table) => table,
             Err(missing) => return error(missing.message),
@@ -90,11 +90,11 @@ impl Session {
             }
         };
         let made_at = self.now_utc_micros();
-        let settings = self.settings.clone();
+        let settings = self.settings().clone();
         let reader = HistogramReader { column: given, position, conversion: self.conversion_of(&settings) };
         match reader.read(document, made_at) {
             Ok(histogram) => {
-                self.instance.catalog().clone().put_histogram(table, histogram).await?;
+                self.instance().catalog().clone().put_histogram(table, histogram).await?;
                 let text = format!("Histogram statistics created for column '{}'.", given.name);
                 Ok(vec![("status", text)])
             }
@@ -138,17 +138,14 @@ impl Session {
         columns: &[usize],
         order: HistogramOrder,
     ) -> Result<(), SqlError> {
-        let memory = self.variables.by_name("histogram_generation_max_mem_size").as_unsigned() as usize;
-        let catalog = self.instance.catalog().clone();
-        let interrupt = &self.process.kill.interrupt;
+        let memory = self.variables().by_name("histogram_generation_max_mem_size").as_unsigned() as usize;
+        let catalog = self.instance().catalog().clone();
+        let interrupt = &self.process().kill.interrupt;
         catalog.make_histograms(table, columns, order, memory, &|| interrupt.check()).await
     }
 
     /// ANALYZE TABLE makes those anew that are to be kept up to date.
-    pub(in crate::statement) async fn renew_histograms(
-        &mut self,
-        table: &Arc<TableHandle>,
-    ) -> Result<(), SqlError> {
+    pub(crate) async fn renew_histograms(&mut self, table: &Arc<TableHandle>) -> Result<(), SqlError> {
         let definition = table.definition().clone();
         let known = table.statistics().histograms();
         for histogram in known.iter().filter(|known| known.is_renewed) {
@@ -169,7 +166,7 @@ impl Session {
         table: &Arc<TableHandle>,
         columns: &[&Ident<'_>],
     ) -> Result<Vec<Line>, SqlError> {
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let mut lines = Vec::new();
         for column in columns {
             let definition = table.definition();

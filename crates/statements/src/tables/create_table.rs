@@ -8,18 +8,18 @@ use parser::ast::{CreateTable, DuplicateHandling};
 use plan::PlanKind;
 use schema::TableDef;
 
-use crate::session::Session;
-use crate::statement::guard::Shield;
-use crate::statement::tables::create_select::{Filled, unpublished};
-use crate::statement::{Done, Effects, Request};
+use crate::caller::Caller;
+use crate::tables::create_select::{Filled, unpublished};
 use definition::{
     ER_FOREIGN_KEY_WITH_CREATE_SELECT, TableName, add_query_columns, checks_like, draft_of_create,
     referenced_by,
 };
 use instance::PreparedPlan;
+use session::Shield;
+use session::{Done, Effects, Request};
 
-impl Session {
-    pub(in crate::statement) async fn create_table(
+impl Caller<'_> {
+    pub(crate) async fn create_table(
         &mut self,
         statement: &CreateTable<'_>,
         request: Request<'_>,
@@ -41,7 +41,7 @@ impl Session {
             return Err(ER_FOREIGN_KEY_WITH_CREATE_SELECT.plain());
         }
         let _locks = self.lock_created(&name, like.as_ref(), parents).await?;
-        self.instance.catalog().require_database(&name.database)?;
+        self.instance().catalog().require_database(&name.database)?;
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
@@ -60,14 +60,14 @@ impl Session {
 
     /// Error 1050 for an existing table, a note with IF NOT EXISTS.
     fn exists_already(&self, statement: &CreateTable<'_>, name: &TableName) -> Result<bool, SqlError> {
-        if !self.instance.catalog().is_named(&name.database, &name.name) {
+        if !self.instance().catalog().is_named(&name.database, &name.name) {
             return Ok(false);
         }
         let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
         if !statement.if_not_exists {
             return Err(error);
         }
-        self.shared.note(error);
+        self.shared().note(error);
         Ok(true)
     }
 
@@ -87,11 +87,7 @@ impl Session {
         .await
     }
 
-    pub(in crate::statement) fn definition_like(
-        &self,
-        like: &TableName,
-        name: &TableName,
-    ) -> Result<TableDef, SqlError> {
+    pub(crate) fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
         let source = self.stored_table(like)?;
         Ok(TableDef {
             temporary: false,
@@ -104,18 +100,18 @@ impl Session {
         })
     }
 
-    pub(in crate::statement) fn definition_of(
+    pub(crate) fn definition_of(
         &self,
         statement: &CreateTable<'_>,
         name: &TableName,
         source: Option<&PreparedPlan>,
     ) -> Result<TableDef, SqlError> {
-        let database = self.instance.catalog().require_database(&name.database)?;
+        let database = self.instance().catalog().require_database(&name.database)?;
         let defaults = self.definition_context();
         let mut context = defaults.context();
         let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
         if let Some(PlanKind::Query(query)) = source.map(|source| &source.plan.kind) {
-            add_query_columns(self.instance.catalog(), &mut draft, &query.columns)?;
+            add_query_columns(self.instance().catalog(), &mut draft, &query.columns)?;
         }
         let (definition, _) = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
@@ -129,14 +125,14 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let mut change = self.instance.catalog().begin_change();
+        let mut change = self.instance().catalog().begin_change();
         let Some(source) = source else {
             change.create_table(definition).await?;
             self.commit_change(change, shield).await?;
             return Ok(Done::ok());
         };
         self.lock_plan(&source).await?;
-        definition.id = self.instance.catalog().new_table_id();
+        definition.id = self.instance().catalog().new_table_id();
         change.create_trees(&mut definition).await?;
         let handle = unpublished(&definition);
         self.log_created(&mut change, &definition);
@@ -146,13 +142,13 @@ impl Session {
         change.put_table(definition).await?;
         self.commit_change(change, shield).await?;
         self.commit_open(shield).await?;
-        let warnings = self.shared.diagnostics.lock().count();
+        let warnings = self.shared().diagnostics.lock().count();
         let Filled { records, duplicates, affected } = filled;
         let info = format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: affected, last_insert_id: 0, info: info.into() }))
     }
 }
 
-pub(in crate::statement) fn seconds_now() -> i64 {
+pub(crate) fn seconds_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
 }

@@ -13,18 +13,18 @@ use parser::ast::{
 use schema::TableDef;
 use table::{ParentLink, ReadyTable, TableHandle};
 
-use crate::session::Session;
-use crate::statement::guard::Shield;
-use crate::statement::tables::online::AlterLocks;
-use crate::statement::{Done, Effects};
+use crate::caller::Caller;
+use crate::tables::online::AlterLocks;
 use definition::{
     AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
     adds_lacking_dates, apply_alterations, check_algorithm, choose_means, computes_values, copied_keys,
     follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
+use session::Shield;
+use session::{Done, Effects};
 
-impl Session {
-    pub(in crate::statement) async fn alter_table(
+impl Caller<'_> {
+    pub(crate) async fn alter_table(
         &mut self,
         statement: &AlterTable<'_>,
         shield: &Shield,
@@ -33,7 +33,7 @@ impl Session {
         self.alter(name, statement.specifications, statement.change, shield).await
     }
 
-    pub(in crate::statement) async fn create_index(
+    pub(crate) async fn create_index(
         &mut self,
         statement: &CreateIndex<'_>,
         shield: &Shield,
@@ -43,7 +43,7 @@ impl Session {
         self.alter(name, &specifications, statement.change, shield).await
     }
 
-    pub(in crate::statement) async fn drop_index(
+    pub(crate) async fn drop_index(
         &mut self,
         statement: &DropIndex<'_>,
         shield: &Shield,
@@ -53,7 +53,7 @@ impl Session {
         self.alter(name, &specifications, statement.change, shield).await
     }
 
-    pub(in crate::statement) async fn alter(
+    pub(crate) async fn alter(
         &mut self,
         name: TableName,
         specifications: &[AlterSpecification<'_>],
@@ -66,7 +66,7 @@ impl Session {
             _ => None,
         });
         let new_name = new_name.transpose()?.filter(|to| *to != name);
-        if self.temporary.has(&name) {
+        if self.has_temporary(&name) {
             return self.alter_temporary(name, new_name, specifications, options, shield).await;
         }
         let mut locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
@@ -86,7 +86,7 @@ impl Session {
             false => Concurrency::Nobody,
         };
         self.exclude_for(&mut locks, concurrency).await?;
-        let mut change = self.instance.catalog().begin_change();
+        let mut change = self.instance().catalog().begin_change();
         let (table, copied) = match alteration.rebuild {
             true => self.rebuild(&mut change, alteration, (&mut locks, concurrency)).await?,
             false => {
@@ -100,18 +100,18 @@ impl Session {
         if is_only_named(specifications, options) {
             return Ok(Done::ok());
         }
-        let warnings = self.shared.diagnostics.lock().count();
+        let warnings = self.shared().diagnostics.lock().count();
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info: info.into() }))
     }
 
-    pub(in crate::statement) fn alteration(
+    pub(crate) fn alteration(
         &self,
         name: &TableName,
         specifications: &[AlterSpecification<'_>],
         options: SchemaChangeOption,
     ) -> Result<Alteration, SqlError> {
-        let catalog = self.instance.catalog();
+        let catalog = self.instance().catalog();
         let before = self.stored_table(name)?;
         let database_collation = catalog.database(&name.database).map(|database| database.collation);
         let source = self.definition_context();
@@ -159,7 +159,7 @@ impl Session {
         }
         let Some(to) = new_name else { return Ok((followers, added)) };
         let from = TableName::of(before);
-        for (child, _) in self.instance.catalog().children_of(&from.database, &from.name) {
+        for (child, _) in self.instance().catalog().children_of(&from.database, &from.name) {
             let child = child.definition();
             if child.id != before.id {
                 followers.entry(TableName::of(child)).or_insert_with(|| (child.clone(), (**child).clone()));
@@ -194,7 +194,7 @@ impl Session {
         for key in definition.foreign_keys.iter().filter(|key| added.contains(&key.name)) {
             let parent = match key.references(&definition.database, &definition.name) {
                 true => Some(table.clone()),
-                false => self.instance.catalog().table(&key.parent_database, &key.parent_table),
+                false => self.instance().catalog().table(&key.parent_database, &key.parent_table),
             };
             count = check_rows(change, table, &ParentLink::new(key, parent.as_ref())).await?;
         }
@@ -202,7 +202,7 @@ impl Session {
     }
 
     /// Whether rows have to be copied; if not, where they have the columns.
-    pub(in crate::statement) fn settle_rows(&self, alteration: &mut Alteration) {
+    pub(crate) fn settle_rows(&self, alteration: &mut Alteration) {
         alteration.rebuild |= needs_rebuild(alteration) || adds_lacking_dates(alteration, &self.conversion());
         if !alteration.rebuild {
             alteration.place_columns(&self.conversion());
@@ -218,7 +218,7 @@ impl Session {
     ) -> Result<Demands<'static>, SqlError> {
         let keys = after.foreign_keys.iter().filter(|key| added.contains(&key.name));
         let parents = keys.map(|key| {
-            let parent = self.instance.catalog().table(&key.parent_database, &key.parent_table);
+            let parent = self.instance().catalog().table(&key.parent_database, &key.parent_table);
             ParentLink::new(key, parent.as_ref())
         });
         Ok(Demands { rule: self.new_rule(before, after)?, parents: parents.collect() })
@@ -226,7 +226,7 @@ impl Session {
 
     /// New index trees and a new descriptor over the old rows, which are checked against the foreign keys of these names; gives
     /// the number of rows that were checked.
-    pub(in crate::statement) async fn change_in_place(
+    pub(crate) async fn change_in_place(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
@@ -272,7 +272,7 @@ impl Session {
     }
 
     /// A copy of all rows into new trees under a new table id.
-    pub(in crate::statement) async fn rebuild(
+    pub(crate) async fn rebuild(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
@@ -281,7 +281,7 @@ impl Session {
         let keys = copied_keys(&alteration);
         let Alteration { before, mut after, sources, auto_increment, copy_asked, .. } = alteration;
         let old = before.definition();
-        let ready = before.clone().ready(self.instance.engine()).await?;
+        let ready = before.clone().ready(self.instance().engine()).await?;
         let counted = after.auto_increment_column().map(|column| sources[column]);
         let old_counter = old.auto_increment_column().map(ColumnSource::Old);
         let keeps_counter = old_counter.is_some() && old_counter == counted;
@@ -290,13 +290,13 @@ impl Session {
             after.auto_increment_start = if keeps_counter { ready.auto_increment().peek() } else { 1 };
         }
         after.choose_clustering();
-        after.id = self.instance.catalog().new_table_id();
+        after.id = self.instance().catalog().new_table_id();
         change.create_trees(&mut after).await?;
         let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
         let columns: Vec<ColumnType> =
             after.columns.iter().map(|column| column.column_type.clone()).collect();
         let maker = self.row_maker(handle.definition())?;
-        let mut converter = Converter::new(self, self.conversion(), old, &after, &sources, &maker);
+        let mut converter = Converter::new(&**self, self.conversion(), old, &after, &sources, &maker);
         let copying = (keys, &mut converter as &mut dyn RowConverter);
         let copied = self.copy_table(change, (&before, &handle), copying, (&mut *locks, concurrency)).await?;
         drop(converter);
@@ -355,6 +355,6 @@ fn check_rename_lock(options: SchemaChangeOption) -> Result<(), SqlError> {
 }
 
 /// Whether entries have to be made for some index.
-pub(in crate::statement) fn has_new_indexes(alteration: &Alteration) -> bool {
+pub(crate) fn has_new_indexes(alteration: &Alteration) -> bool {
     alteration.after.indexes.iter().any(|index| index.tree == 0)
 }

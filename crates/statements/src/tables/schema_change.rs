@@ -5,52 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
-use datum::{Condition, SqlError, error_code};
+use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterDatabase, CreateDatabase, DropDatabase, DropTable, ObjectName, RenameTable, StatementKind,
-    TruncateTable,
+    AlterDatabase, CreateDatabase, DropDatabase, DropTable, RenameTable, StatementKind, TruncateTable,
 };
 use schema::{DatabaseDef, TableDef, ViewDef, quote_identifier};
 use table::TableHandle;
 
-use crate::session::Session;
-use crate::sink::ResultSink;
-use crate::statement::guard::Shield;
-use crate::statement::{Done, Request};
-use definition::{
-    Definer, ER_DB_DOES_NOT_EXIST, ForeignKeys, Names, TableName, database_collation, follow_renames,
-};
+use crate::caller::Caller;
+use definition::{ER_DB_DOES_NOT_EXIST, Names, TableName, database_collation, follow_renames};
+use session::ResultSink;
+use session::Shield;
+use session::{Done, Request};
 
-impl Definer for Session {
-    fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
-        Session::table_name(self, name)
-    }
-
-    fn permit_reference(&self, database: &str, table: &str) -> Result<(), SqlError> {
-        self.require_table(auth::Privilege::References.into(), database, table)
-    }
-
-    fn tell(&self, condition: Condition) {
-        self.shared.diagnostics.lock().add(condition);
-    }
-}
-
-impl Session {
-    /// What foreign keys demand of the statement.
-    pub(in crate::statement) fn foreign_keys(&self) -> ForeignKeys<'_> {
-        ForeignKeys { catalog: self.instance.catalog(), settings: &self.settings, definer: self }
-    }
-
-    /// The table that a statement means; error 1046 without a database.
-    pub fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
-        let database = match (name.database, &self.database) {
-            (Some(database), _) => catalog::canonical_database(database.name).to_owned(),
-            (None, Some(database)) => database.to_string(),
-            (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
-        };
-        Ok(TableName { database, name: name.name.name.to_owned() })
-    }
-
+impl Caller<'_> {
     pub(crate) async fn change_schema(
         &mut self,
         request: Request<'_>,
@@ -83,39 +51,6 @@ impl Session {
         }
     }
 
-    /// Commits a change; from here on the statement cannot be interrupted.
-    pub async fn commit_change(&self, mut change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
-        self.log_definition(&mut change);
-        let Some(applying) = &self.applying else { return self.commit_unlogged(change, shield).await };
-        applying.store(change.transaction()).await?;
-        self.commit_unlogged(change, shield).await?;
-        applying.stored();
-        Ok(())
-    }
-
-    /// The same for what no other server is told: tables of this session alone.
-    pub async fn commit_unlogged(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
-        shield.raise();
-        let result = change.commit().await;
-        shield.lower();
-        result
-    }
-
-    /// The virtual databases belong to the server.
-    pub(crate) fn require_changeable(&self, database: &str) -> Result<(), SqlError> {
-        match SYSTEM_DATABASES.contains(&database) && database.ends_with("_schema") {
-            true => Err(self.database_denied(database)),
-            false => Ok(()),
-        }
-    }
-
-    pub(crate) fn keep_conditions(&self, conditions: Vec<Condition>) {
-        let mut diagnostics = self.shared.diagnostics.lock();
-        for condition in conditions {
-            diagnostics.add(condition);
-        }
-    }
-
     async fn drop_tables(&mut self, statement: DropTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
         let mut names = Vec::with_capacity(statement.tables.len());
         for table in statement.tables {
@@ -127,7 +62,7 @@ impl Session {
             names.push(name);
         }
         let (temporary, names): (Vec<TableName>, Vec<TableName>) =
-            names.into_iter().partition(|name| self.temporary.has(name));
+            names.into_iter().partition(|name| self.has_temporary(name));
         let mut locks = Vec::new();
         if !statement.temporary {
             locks.extend(names.iter().map(|name| (name.lock(), LockMode::Exclusive)));
@@ -137,7 +72,7 @@ impl Session {
             false => names.iter().flat_map(|name| self.foreign_keys().relatives(name)).collect(),
         };
         let _locks = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let is_missing =
             |name: &&TableName| statement.temporary || catalog.table(&name.database, &name.name).is_none();
         let missing: Vec<String> = names.iter().filter(is_missing).map(TableName::dotted).collect();
@@ -149,7 +84,7 @@ impl Session {
         }
         temporary.iter().for_each(|name| self.doom(name));
         for name in missing {
-            self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
+            self.shared().note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
         }
         if statement.temporary {
             return Ok(Done::ok());
@@ -182,7 +117,7 @@ impl Session {
         let involved = renames.iter().flat_map(|(from, to)| [from, to]);
         let relatives = || involved.clone().flat_map(|name| self.foreign_keys().relatives(name)).collect();
         let _locks = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let mut names = Names::default();
         for (from, to) in &renames {
             names.rename(&catalog, from, to)?;
@@ -219,7 +154,7 @@ impl Session {
         let mut before: BTreeMap<TableName, Arc<TableDef>> = BTreeMap::new();
         for (_, table) in moved {
             before.insert(TableName::of(table), table.clone());
-            for (child, _) in self.instance.catalog().children_of(&table.database, &table.name) {
+            for (child, _) in self.instance().catalog().children_of(&table.database, &table.name) {
                 before.insert(TableName::of(child.definition()), child.definition().clone());
             }
         }
@@ -236,7 +171,7 @@ impl Session {
                     self.foreign_keys().check_key_name(&after, &key.name)?;
                 }
                 self.check_check_names(Some(&table), &after)?;
-                if self.instance.catalog().table(&after.database, &after.name).is_none() {
+                if self.instance().catalog().table(&after.database, &after.name).is_none() {
                     self.foreign_keys().check_waiting_children(&after)?;
                 }
             }
@@ -252,7 +187,7 @@ impl Session {
         before: &Arc<TableDef>,
         mut after: TableDef,
     ) -> Result<Arc<TableHandle>, SqlError> {
-        let old = self.instance.catalog().table_by_id(before.id);
+        let old = self.instance().catalog().table_by_id(before.id);
         // One that nobody has used knows no more than what is stored with the rows.
         if let Some(old) = old.and_then(|old| old.if_ready()) {
             after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
@@ -268,12 +203,11 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         self.require_changeable(&name.database)?;
-        if let Some(table) = self.temporary.find(&name.database, &name.name) {
-            let table = table.clone();
+        if let Some(table) = self.temporary_table(&name) {
             return self.truncate_temporary(table, shield).await;
         }
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         if catalog.view(&name.database, &name.name).is_some() {
             return Err(error_code::ER_NO_SUCH_TABLE.with(&[&name.database, &name.name]));
         }
@@ -300,16 +234,16 @@ impl Session {
         check_database_name(name)?;
         let lock = LockName::Database(name.into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         if catalog.database(name).is_some() {
             let error = error_code::ER_DB_CREATE_EXISTS.with(&[&name]);
             if !statement.if_not_exists {
                 return Err(error);
             }
-            self.shared.note(error);
+            self.shared().note(error);
             return Ok(Done::affected(1));
         }
-        let collation = database_collation(statement.options, self.settings.server_collation)?;
+        let collation = database_collation(statement.options, self.settings().server_collation)?;
         let mut change = catalog.begin_change();
         change.create_database(DatabaseDef { name: name.to_owned(), collation }).await?;
         self.commit_change(change, shield).await?;
@@ -321,7 +255,7 @@ impl Session {
         statement: AlterDatabase<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let name = match (statement.name, &self.database) {
+        let name = match (statement.name, self.database()) {
             (Some(name), _) => name.name.to_owned(),
             (None, Some(database)) => database.to_string(),
             (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
@@ -329,13 +263,13 @@ impl Session {
         self.require_changeable(&name)?;
         let lock = LockName::Database(name.as_str().into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let present = catalog.database(&name).ok_or_else(|| ER_DB_DOES_NOT_EXIST.with(&[&name]))?;
         let collation = database_collation(statement.options, present.collation)?;
         let mut change = catalog.begin_change();
         change.create_database(DatabaseDef { collation, ..present }).await?;
         self.commit_change(change, shield).await?;
-        if self.database.as_deref() == Some(&*name) {
+        if self.database() == Some(&*name) {
             self.use_database(&name)?;
         }
         Ok(Done::affected(1))
@@ -351,14 +285,14 @@ impl Session {
             return Err(self.database_denied(name));
         }
         let database_lock = (LockName::Database(name.into()), LockMode::Exclusive);
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let _database = self.lock_for_change(vec![database_lock]).await?;
         if catalog.database(name).is_none() {
             let error = error_code::ER_DB_DROP_EXISTS.with(&[&name]);
             if !statement.if_exists {
                 return Err(error);
             }
-            self.shared.note(error);
+            self.shared().note(error);
             return Ok(Done::affected(0));
         }
         // Nobody creates a table while the database is locked, so the list stays complete.
@@ -374,8 +308,8 @@ impl Session {
         let mut change = catalog.begin_change();
         let table_count = change.drop_database(name).await?;
         self.commit_change(change, shield).await?;
-        events.iter().for_each(|event| self.instance.events.forget(event.id));
-        if self.database.as_deref() == Some(name) {
+        events.iter().for_each(|event| self.instance().events.forget(event.id));
+        if self.database() == Some(name) {
             self.set_database(None);
         }
         Ok(Done::affected(table_count as u64))

@@ -8,11 +8,11 @@ use executor::check_row;
 use plan::RowRules;
 use schema::TableDef;
 
-use crate::session::Session;
+use crate::caller::Caller;
 
-impl Session {
+impl Caller<'_> {
     /// Error 3822: names of CHECK constraints are unique in their database. `before` is the table as it was.
-    pub(in crate::statement) fn check_check_names(
+    pub(crate) fn check_check_names(
         &self,
         before: Option<&TableDef>,
         after: &TableDef,
@@ -20,7 +20,7 @@ impl Session {
         if after.checks.is_empty() {
             return Ok(());
         }
-        for other in self.instance.catalog().tables(&after.database) {
+        for other in self.instance().catalog().tables(&after.database) {
             let other = other.definition();
             if before.is_some_and(|before| before.id == other.id) {
                 continue;
@@ -35,7 +35,7 @@ impl Session {
     }
 
     /// What tells rows that break constraints which are new, or enforced from now on, if there are such constraints.
-    pub(in crate::statement) fn new_rule(
+    pub(crate) fn new_rule(
         &self,
         before: &TableDef,
         after: &Arc<TableDef>,
