@@ -56,7 +56,7 @@ pub struct PlanEnvironment {
     pub locks_source_rows: bool,
     pub foreign_key_checks: bool,
     /// `optimizer_switch` as bits.
-    pub switches: u32,
+    pub switches: u64,
 }
 
 /// The text of a prepared statement and what its tree told, so that a session that prepares the same text need

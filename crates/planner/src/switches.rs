@@ -55,16 +55,23 @@ const NAMES: [(&str, Switch); 22] = [
     ("derived_condition_pushdown", Switch::DerivedConditionPushdown),
 ];
 
-/// Which flags are on.
+/// Which flags are on, and what else bounds the search for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Switches(u32);
+pub struct Switches {
+    flags: u32,
+    /// So many pairs of sets of tables are weighed as bushy joins of one list (`optimizer_max_subgraph_pairs`); 1: none.
+    pub pairs_max: u32,
+}
+
+/// As a server begins.
+const PAIRS_MAX: u32 = 100_000;
 
 impl Default for Switches {
     /// As a server begins.
     fn default() -> Switches {
         let off = [Switch::BatchedKeyAccess, Switch::UseInvisibleIndexes, Switch::SubqueryToDerived]
             .map(Switch::bit);
-        Switches(!off.iter().fold(0, |all, bit| all | bit))
+        Switches { flags: !off.iter().fold(0, |all, bit| all | bit), pairs_max: PAIRS_MAX }
     }
 }
 
@@ -81,18 +88,23 @@ impl Switches {
         for (name, value) in text.split(',').filter_map(|flag| flag.split_once('=')) {
             if let Some((_, switch)) = NAMES.iter().find(|(known, _)| *known == name) {
                 let bit = switch.bit();
-                switches.0 = if value == "on" { switches.0 | bit } else { switches.0 & !bit };
+                switches.flags = if value == "on" { switches.flags | bit } else { switches.flags & !bit };
             }
         }
         switches
     }
 
+    /// With another bound for bushy joins.
+    pub fn with_pairs_max(self, pairs_max: u32) -> Switches {
+        Switches { pairs_max, ..self }
+    }
+
     pub fn has(self, switch: Switch) -> bool {
-        self.0 & switch.bit() != 0
+        self.flags & switch.bit() != 0
     }
 
     /// For comparing whole settings.
-    pub fn bits(self) -> u32 {
-        self.0
+    pub fn bits(self) -> u64 {
+        u64::from(self.pairs_max) << 32 | u64::from(self.flags)
     }
 }

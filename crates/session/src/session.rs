@@ -514,5 +514,7 @@ pub struct ConnectionLimits {
 }
 
 fn switches_of(variables: &SessionVariables) -> Switches {
-    Switches::of(variables.by_name("optimizer_switch").as_text())
+    let pairs_max = variables.by_name("optimizer_max_subgraph_pairs").as_unsigned();
+    let pairs_max = u32::try_from(pairs_max).unwrap_or(u32::MAX);
+    Switches::of(variables.by_name("optimizer_switch").as_text()).with_pairs_max(pairs_max)
 }

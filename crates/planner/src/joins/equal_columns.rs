@@ -76,20 +76,55 @@ impl EqualColumns {
         }
     }
 
+    /// Whether both columns are compared with one value, which makes their equality follow.
+    pub fn follows_from_value(&self, condition: &Expr) -> bool {
+        self.class_of(condition).is_some_and(|class| class.has_value)
+    }
+
+    fn class_of(&self, condition: &Expr) -> Option<&Class> {
+        let (left, right) = pair_of(condition)?;
+        self.classes.iter().find(|class| class.positions.contains(&left) && class.positions.contains(&right))
+    }
+
+    /// Keeps of each class one equality between the two sets, each of which keeps its own ones.
+    pub fn prune_between(&self, block: &Block, conditions: Vec<Expr>, before: u64, own: u64) -> Vec<Expr> {
+        let mut connected: Vec<*const Class> = Vec::new();
+        let mut keeps = |condition: &Expr| {
+            let set = block.sources_of(condition);
+            let Some(class) = self.class_of(condition).filter(|_| set & before != 0 && set & own != 0) else {
+                return true;
+            };
+            let class_at = std::ptr::from_ref(class);
+            if class.has_value || connected.contains(&class_at) {
+                return false;
+            }
+            connected.push(class_at);
+            true
+        };
+        conditions.into_iter().filter(|condition| keeps(condition)).collect()
+    }
+
     /// Drops the conditions on `source` that follow from others once the sources in `placed` are there.
     pub fn prune(&self, block: &Block, conditions: Vec<Expr>, source: usize, placed: u64) -> Vec<Expr> {
-        if self.classes.is_empty() {
-            return conditions;
-        }
+        let mut keeps = self.keeper(block, source, placed);
+        conditions.into_iter().filter(|condition| keeps(condition)).collect()
+    }
+
+    /// Asked of one condition on `source` after the other: whether it stays, as in `prune`.
+    pub fn keeper<'e>(
+        &'e self,
+        block: &'e Block,
+        source: usize,
+        placed: u64,
+    ) -> impl FnMut(&Expr) -> bool + 'e {
         let source_of = |position: usize| match block.frame[position] {
             Position::Column { source, .. } => source,
             _ => usize::MAX,
         };
         let mut reached: Vec<usize> = Vec::new();
-        let mut keeps = |condition: &Expr| {
+        move |condition: &Expr| {
+            let Some(class) = self.class_of(condition) else { return true };
             let Some((left, right)) = pair_of(condition) else { return true };
-            let has = |class: &&Class| class.positions.contains(&left) && class.positions.contains(&right);
-            let Some(class) = self.classes.iter().find(has) else { return true };
             if class.has_value {
                 return false;
             }
@@ -106,8 +141,7 @@ impl EqualColumns {
             }
             reached.push(own);
             true
-        };
-        conditions.into_iter().filter(|condition| keeps(condition)).collect()
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! wins. Called by `join_order`.
 use crate::block::{Block, Source, SourceKind};
 use crate::hints::DemandedOrder;
+use crate::joins::bushy::{Connections, Part};
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::join_order::WantedOrder;
 use crate::joins::join_parts::{equality_sides, is_late, positions_of};
@@ -25,14 +26,14 @@ const COST_START: f64 = 3.0;
 /// A row of a table as it is known, at most: its entry and the row behind it.
 const COST_ROW_MAX: f64 = 4.0;
 /// A row into a hash table, and a look-up in it.
-const COST_BUILD: f64 = 1.2;
-const COST_PROBE: f64 = 0.4;
+pub const COST_BUILD: f64 = 1.2;
+pub const COST_PROBE: f64 = 0.4;
 /// A row handed on to the next table.
-const COST_ROW_OUT: f64 = 0.2;
+pub const COST_ROW_OUT: f64 = 0.2;
 /// A product with a table that nothing connects comes last.
 const UNCONNECTED: f64 = 1e6;
 /// A hash table that may grow beyond this is not built by choice.
-const HASH_BYTES_MAX: f64 = 64e6;
+pub const HASH_BYTES_MAX: f64 = 64e6;
 /// What all rows are compared with is to be so many times smaller.
 const KEPT_FOR_ALL: f64 = 4.0;
 /// With more tables only as many beginnings are tried.
@@ -157,7 +158,8 @@ impl Planner<'_> {
             && kept_bytes(block, 1 << source, rows) <= HASH_BYTES_MAX
     }
 
-    /// The cheapest order of the sources.
+    /// The cheapest order of the sources, with groups that are joined by themselves if `connections` are given; `None` where
+    /// looking for it would take too long.
     pub fn best_order(
         &self,
         block: &Block,
@@ -165,21 +167,22 @@ impl Planner<'_> {
         (conditions, equal): (&[Expr], &EqualColumns),
         outer: u64,
         wanted: Option<&WantedOrder>,
-    ) -> Vec<usize> {
+        connections: Option<Connections>,
+    ) -> Option<Vec<Part>> {
         let mut simulation = Simulation::new(self, block, (conditions, equal));
-        let (order, cost) = simulation.search(sources, outer, demanded, None);
+        let (order, cost) = simulation.search(sources, outer, demanded, None, connections)?;
         // The order that a table delivers spares a sort, with a LIMIT most of the work.
         let limited = wanted.filter(|wanted| wanted.limit.is_some());
         let Some(first) =
             limited.and_then(|wanted| sources.iter().position(|source| *source == wanted.source))
         else {
-            return order;
+            return Some(order);
         };
         if !demanded.allows(sources[first], outer) {
-            return order;
+            return Some(order);
         }
-        let (ordered, ordered_cost) = simulation.search(sources, outer, demanded, Some(first));
-        if ordered_cost * 0.5 < cost { ordered } else { order }
+        let (ordered, ordered_cost) = simulation.search(sources, outer, demanded, Some(first), None)?;
+        Some(if ordered_cost * 0.5 < cost { ordered } else { order })
     }
 
     /// Which of the sources (by number in the list) comes first.
@@ -227,7 +230,7 @@ impl Planner<'_> {
 }
 
 /// What so many rows take in a hash table.
-fn kept_bytes(block: &Block, sources: u64, rows: f64) -> f64 {
+pub fn kept_bytes(block: &Block, sources: u64, rows: f64) -> f64 {
     rows * (64 + 48 * positions_of(block, sources).len()) as f64
 }
 
@@ -242,13 +245,6 @@ fn read_cost(choice: &Choice) -> f64 {
     (choice.cost - choice.reads.run).min(COST_START + choice.rows_read * COST_ROW_MAX)
 }
 
-pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u64) -> bool {
-    conditions.iter().any(|condition| {
-        let set = block.sources_of(condition);
-        set & 1 << source != 0 && set & placed != 0 && set & !(placed | 1 << source) == 0
-    })
-}
-
 /// Joins as they would be planned, without making them.
 pub struct Simulation<'s, 'p> {
     pub planner: &'s Planner<'p>,
@@ -259,13 +255,24 @@ pub struct Simulation<'s, 'p> {
     sets: Vec<u64>,
     /// By source and those tables before it that its conditions name.
     known: HashMap<(usize, u64), Rc<Priced>>,
+    /// The same by what is left of the conditions, whichever tables of a class of equal columns they name.
+    alike: HashMap<Conditions, Rc<Priced>>,
+}
+
+/// The conditions that a source is read with, by their places in the list.
+#[derive(PartialEq, Eq, Hash)]
+struct Conditions {
+    source: usize,
+    is_connected: bool,
+    is_first: bool,
+    places: Vec<usize>,
 }
 
 pub struct Priced {
     /// What a trace is told of it.
     pub considered: Vec<Considered>,
     connection: Connection,
-    is_connected: bool,
+    pub is_connected: bool,
 }
 
 impl Priced {
@@ -294,7 +301,7 @@ impl<'s, 'p> Simulation<'s, 'p> {
         (conditions, equal): (&'s [Expr], &'s EqualColumns),
     ) -> Simulation<'s, 'p> {
         let sets = conditions.iter().map(|condition| block.sources_of(condition)).collect();
-        Simulation { planner, block, conditions, equal, sets, known: HashMap::new() }
+        Simulation { planner, block, conditions, equal, sets, known: HashMap::new(), alike: HashMap::new() }
     }
 
     fn cost_from(&mut self, sources: &[usize], first: usize, outer: u64) -> f64 {
@@ -326,19 +333,37 @@ impl<'s, 'p> Simulation<'s, 'p> {
         best.0
     }
 
+    /// How many ways to connect a table have been priced.
+    pub fn priced_count(&self) -> usize {
+        self.alike.len()
+    }
+
     pub fn priced(&mut self, source: usize, placed: u64) -> Rc<Priced> {
         let named = self.sets.iter().filter(|set| *set & 1 << source != 0);
         let relevant = named.fold(0, |all, set| all | set) & placed;
-        let (planner, block, conditions, equal) = (self.planner, self.block, self.conditions, self.equal);
-        let price = || {
-            let own = self.sets.iter().zip(conditions).filter(|(set, _)| *set & 1 << source != 0);
-            let own: Vec<Expr> = own.map(|(_, condition)| condition.clone()).collect();
-            let is_connected = is_connected(block, source, &own, relevant);
-            let own = equal.prune(block, own, source, relevant);
-            let connection = planner.connection(block, source, &own, relevant);
-            let considered = planner.context.trace.map_or_else(Vec::new, Trace::take_considered);
-            Rc::new(Priced { considered, connection, is_connected })
+        if let Some(priced) = self.known.get(&(source, relevant)) {
+            return priced.clone();
+        }
+        let own = 1 << source;
+        let is_usable = |set: u64| set & own != 0 && set & !(relevant | own) == 0;
+        let is_connected = self.sets.iter().any(|set| is_usable(*set) && set & relevant != 0);
+        let mut keeps = self.equal.keeper(self.block, source, relevant);
+        let places = 0..self.conditions.len();
+        let places = places.filter(|place| is_usable(self.sets[*place]) && keeps(&self.conditions[*place]));
+        let alike = Conditions { source, is_connected, is_first: relevant == 0, places: places.collect() };
+        let priced = match self.alike.get(&alike) {
+            Some(priced) => priced.clone(),
+            None => {
+                let conditions = alike.places.iter().map(|place| self.conditions[*place].clone());
+                let conditions: Vec<Expr> = conditions.collect();
+                let connection = self.planner.connection(self.block, source, &conditions, relevant);
+                let considered = self.planner.context.trace.map_or_else(Vec::new, Trace::take_considered);
+                let priced = Rc::new(Priced { considered, connection, is_connected });
+                self.alike.insert(alike, priced.clone());
+                priced
+            }
         };
-        self.known.entry((source, relevant)).or_insert_with(price).clone()
+        self.known.insert((source, relevant), priced.clone());
+        priced
     }
 }

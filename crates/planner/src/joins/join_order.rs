@@ -4,6 +4,7 @@
 use crate::block::Block;
 use crate::condition::constant_truth;
 use crate::hints::DemandedOrder;
+use crate::joins::bushy::Part;
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::join_list::{Item, JoinList, Test};
 use crate::joins::join_parts::{is_late, is_ready};
@@ -11,6 +12,7 @@ use crate::joins::join_search::SEARCH_MAX;
 use crate::joins::join_source::Way;
 use crate::joins::or_parts::add_parts;
 use crate::planner::Planner;
+use crate::price::price;
 use crate::queries::from::JoinTree;
 use crate::queries::select_subquery::apply_all;
 use crate::trace::{Mark, Trace};
@@ -18,6 +20,7 @@ use crate::walk::positions;
 use datum::SqlError;
 use expression::Expr;
 use plan::{JoinKind, Node, NodeKind};
+use std::collections::VecDeque;
 
 /// An order that saves a sort when the first table delivers it.
 #[derive(Clone, Debug)]
@@ -42,11 +45,11 @@ pub struct Build {
     /// The list is joined again for each row of others.
     pub is_inner: bool,
     /// Conditions not yet checked anywhere.
-    waiting: Vec<Expr>,
+    pub waiting: Vec<Expr>,
     /// The same, of conditions with subqueries, whose values are found once their tables are there.
     late: Vec<Expr>,
     /// What is known to be equal among them.
-    equal: EqualColumns,
+    pub equal: EqualColumns,
     pub ordered: bool,
     /// Tables of which at most one row is read, which come first, and those that stand before the list.
     single: u64,
@@ -115,7 +118,7 @@ impl Planner<'_> {
             let Some((with, driven)) = self.with_driving(&start, &list, place)? else { continue };
             let mut tried = with.clone();
             let plan = self.plan_list(&mut tried, driven.clone(), 0, wanted)?;
-            if crate::price::price(&plan.0) < crate::price::price(&best.0) {
+            if price(&plan.0) < price(&best.0) {
                 (best, best_block, start, list) = (plan, tried, with, driven);
             }
         }
@@ -129,6 +132,31 @@ impl Planner<'_> {
         list: JoinList,
         outer: u64,
         wanted: Option<&WantedOrder>,
+    ) -> Result<(Node, bool), SqlError> {
+        if !self.may_be_bushy(block, &list, outer) {
+            return self.plan_ordered(block, list, outer, wanted, None);
+        }
+        let (mut tried, mut has_groups) = (block.clone(), false);
+        let bushy = self.plan_ordered(&mut tried, list.clone(), outer, wanted, Some(&mut has_groups))?;
+        if has_groups {
+            let plain = self.plan_ordered(block, list, outer, wanted, None)?;
+            if price(&plain.0) <= price(&bushy.0) {
+                return Ok(plain);
+            }
+        }
+        *block = tried;
+        Ok(bushy)
+    }
+
+    /// Places one item after the other. With `has_groups` several tables may be joined by themselves; it is told whether some
+    /// are.
+    fn plan_ordered(
+        &mut self,
+        block: &mut Block,
+        list: JoinList,
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+        mut has_groups: Option<&mut bool>,
     ) -> Result<(Node, bool), SqlError> {
         let (late, mut waiting): (Vec<Expr>, Vec<Expr>) =
             list.conditions.into_iter().partition(|condition| is_late(block, condition));
@@ -164,14 +192,19 @@ impl Planner<'_> {
             single,
             demanded,
         };
-        let is_searched = !list.straight
+        let mut order = VecDeque::new();
+        if !list.straight
             && (2..=SEARCH_MAX).contains(&(sources.len() - single_count))
-            && sources.iter().all(|source| is_ready(block, *source, outer));
-        if is_searched {
+            && sources.iter().all(|source| is_ready(block, *source, outer))
+        {
             let conditions = (build.waiting.as_slice(), &build.equal);
-            let others = (&sources[single_count..], &build.demanded);
-            let others = self.best_order(block, others, conditions, single, wanted);
-            sources.splice(single_count.., others);
+            let others = &sources[single_count..];
+            let groups = has_groups.as_ref();
+            let connections = groups.and_then(|_| self.connections(block, others, conditions, single));
+            let others = (others, &build.demanded);
+            let found = self.best_order(block, others, conditions, single, wanted, connections);
+            let first = sources[..single_count].iter().map(|source| Part::Table(*source));
+            order = found.map_or_else(VecDeque::new, |found| first.chain(found).collect());
         }
         let mut lefts = lefts.into_iter();
         loop {
@@ -182,25 +215,42 @@ impl Planner<'_> {
                 ready.retain(|source| build.demanded.allows(*source, build.placed));
             }
             let comes_first = ready.first().is_none_or(|first| single >> first & 1 == 1);
-            let next = match list.straight || is_searched || comes_first {
-                true => 0,
-                false => self.cheapest(block, &ready, &build, wanted),
+            let part = order.pop_front();
+            let is_searched = part.is_some();
+            let next = match part {
+                None if ready.is_empty() => None,
+                None if list.straight || comes_first => Some(Part::Table(ready[0])),
+                None => Some(Part::Table(ready[self.cheapest(block, &ready, &build, wanted)])),
+                found => found,
             };
             // A table that leaves fewer rows comes before what is looked for row by row.
             let has_work = build.node.is_some() && !(tests.is_empty() && build.late.is_empty());
-            if has_work && !ready.get(next).is_some_and(|next| self.reduces(block, *next, &build)) {
+            if has_work && !next.as_ref().is_some_and(|next| self.reduces(block, next, &build)) {
                 self.place_ready_tests(block, &mut build, &mut tests)?;
                 check_late(block, &mut build);
             }
-            if !ready.is_empty() {
-                sources.retain(|source| *source != ready[next]);
-                let placed = build.placed;
-                self.place_source(block, &mut build, ready[next], wanted)?;
-                if let (Some(trace), Some(node), false) = (self.context.trace, &build.node, is_searched) {
-                    let outcome = (node.rows_passing(), crate::price::price(node), true);
-                    trace.plan(block, placed, ready[next], &trace.take_considered(), outcome);
+            match next {
+                Some(Part::Table(next)) => {
+                    sources.retain(|source| *source != next);
+                    let placed = build.placed;
+                    self.place_source(block, &mut build, next, wanted)?;
+                    if let (Some(trace), Some(node), false) = (self.context.trace, &build.node, is_searched) {
+                        let outcome = (node.rows_passing(), price(node), true);
+                        trace.plan(block, placed, next, &trace.take_considered(), outcome);
+                    }
+                    continue;
                 }
-                continue;
+                Some(Part::Group { sources: group, rows_out }) => {
+                    if self.place_group(block, &mut build, (group, rows_out))? {
+                        sources.retain(|source| group >> source & 1 == 0);
+                        has_groups.iter_mut().for_each(|has_groups| **has_groups = true);
+                    } else {
+                        // What is left is placed greedily.
+                        order.clear();
+                    }
+                    continue;
+                }
+                None => {}
             }
             let Some(left) = lefts.next() else { break };
             let Item::Left { inner, on, needs } = left else { unreachable!("sources were taken out") };
@@ -238,9 +288,13 @@ impl Planner<'_> {
         mark
     }
 
-    /// Whether fewer rows are left once the source is joined.
-    fn reduces(&self, block: &Block, source: usize, build: &Build) -> bool {
-        self.choose(block, source, &build.waiting, build.placed, None).rows_out < 0.9
+    /// Whether fewer rows are left once the part is joined.
+    fn reduces(&self, block: &Block, part: &Part, build: &Build) -> bool {
+        let rows_out = match part {
+            Part::Table(source) => self.choose(block, *source, &build.waiting, build.placed, None).rows_out,
+            Part::Group { rows_out, .. } => *rows_out,
+        };
+        rows_out < 0.9
     }
 
     fn place_ready_tests(

@@ -1,5 +1,6 @@
 //! Joins: their lists, the order of their tables, and how each table is connected to those before it.
 
+pub(crate) mod bushy;
 pub(crate) mod equal_columns;
 pub(crate) mod hash_side;
 pub(crate) mod join_cost;

@@ -52,6 +52,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     unsigned("lower_case_table_names", Global, 0, 0, 2).read_only().fixed(),
     unsigned("max_error_count", Both, 1024, 0, 65535).obeyed("How many conditions SHOW WARNINGS keeps."),
     unsigned("max_execution_time", Both, 0, 0, u64::MAX).obeyed("Milliseconds a SELECT may run; 0 is no limit."),
+    unsigned("optimizer_max_subgraph_pairs", Both, 100000, 1, 2147483647).obeyed("How many pairs of sets of tables are weighed as bushy joins of one list; 1: none."),
     unsigned("optimizer_prune_level", Both, 1, 0, 1),
     unsigned("optimizer_search_depth", Both, 62, 0, 62),
     text("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on").obeyed("Which strategies the planner may choose, flag by flag."),
