@@ -11,6 +11,7 @@ use crate::joins::join_parts::{is_late, is_ready};
 use crate::joins::join_search::SEARCH_MAX;
 use crate::joins::join_source::Way;
 use crate::joins::or_parts::add_parts;
+use crate::joins::widths::widen;
 use crate::planner::Planner;
 use crate::price::price;
 use crate::queries::from::JoinTree;
@@ -94,10 +95,15 @@ impl Planner<'_> {
         list: JoinList,
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
+        let width = block.frame.len();
         self.searches += 1;
         let plan = self.search_driving(block, list, wanted);
         self.searches -= 1;
-        plan
+        let (mut node, ordered) = plan?;
+        if block.frame.len() > width {
+            widen(&mut node, block.frame.len());
+        }
+        Ok((node, ordered))
     }
 
     fn search_driving(

@@ -13,3 +13,4 @@ pub(crate) mod join_source;
 pub(crate) mod join_test;
 pub(crate) mod or_parts;
 pub(crate) mod unread_joins;
+pub(crate) mod widths;

@@ -143,6 +143,9 @@ pub async fn check(seed: u64, queries: u64) -> Total {
             }
         }
         let query = Maker::new(&mut random, TABLES).query();
+        if crate::number("PLAN_SEED").is_some() {
+            println!("query {number}: {}", query.text(""));
+        }
         let Some(expected) = rows_of(&mut client, &query, "").await else {
             total.too_long += 1;
             continue;

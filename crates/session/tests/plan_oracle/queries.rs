@@ -31,6 +31,14 @@ impl Query {
     }
 }
 
+/// FROM, and the conditions that belong to WHERE.
+struct From {
+    text: String,
+    conditions: Vec<String>,
+    members: Vec<Member>,
+    edges: Vec<(usize, usize)>,
+}
+
 pub struct Maker<'r> {
     pub random: &'r mut Random,
     pub table_count: u64,
@@ -162,8 +170,8 @@ impl Maker<'_> {
         }
     }
 
-    /// FROM and the conditions that belong to WHERE.
-    fn from(&mut self, count: usize) -> (String, Vec<String>, Vec<Member>, Vec<(usize, usize)>) {
+    /// So many members, each connected with one before.
+    fn from(&mut self, count: usize) -> From {
         let is_inner = self.random.below(5) < 2;
         let shape = self.random.below(3);
         let (mut text, first) = self.member(1);
@@ -210,13 +218,13 @@ impl Maker<'_> {
             text = format!("{text} {kind} {member_text} ON {on}");
             members.push(member);
         }
-        (text, conditions, members, edges)
+        From { text, conditions, members, edges }
     }
 
     pub fn query(&mut self) -> Query {
         (self.alias_count, self.common) = (0, Vec::new());
         let count = 2 + self.random.below(5) as usize;
-        let (from, mut conditions, members, edges) = self.from(count);
+        let From { text: from, mut conditions, members, edges } = self.from(count);
         for _ in 0..1 + self.random.below(3) {
             let alias = self.random.one(&members).alias.clone();
             conditions.push(self.filter_of(&alias));
