@@ -112,7 +112,11 @@ impl<'p> Planner<'p> {
             return self.bind_recursive_reference(position, alias);
         }
         let known = self.common_tables[position].bound.clone();
-        let common = match known {
+        let is_merged = known.as_ref().is_some_and(|known| {
+            known.query.borrow().as_ref().is_some_and(|query| self.merges(query, &alias))
+        });
+        // One that others share stays theirs: hints may let only some references be merged.
+        let common = match known.filter(|_| !is_merged) {
             Some(known) => {
                 self.outer_references.extend(&known.references);
                 known
