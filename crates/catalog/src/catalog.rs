@@ -16,6 +16,7 @@ use schema::{DatabaseDef, ProgramKind, TableDef, TableId, ViewDef};
 use table::{Relations, StatisticsCell, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
+use crate::computed::bind_columns;
 use crate::dictionary::{self, FORMAT_VERSION};
 use crate::metadata_lock::{LockName, MetadataLocks};
 use crate::name::{INFORMATION_SCHEMA, SYSTEM_DATABASES, canonical_database};
@@ -103,7 +104,11 @@ impl Catalog {
             if let Some(kept) = histograms.remove(&definition.id) {
                 cell.set_histograms(kept);
             }
-            state.put_table(Arc::new(TableHandle::new(Arc::new(definition), Arc::new(cell))))?;
+            state.put_table(Arc::new(TableHandle::new(
+                Arc::new(definition),
+                Arc::new(cell),
+                bind_columns,
+            )))?;
         }
         for definition in &contents.temporary {
             next_table_id = next_table_id.max(definition.id.0 + 1);

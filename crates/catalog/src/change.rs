@@ -10,6 +10,7 @@ use schema::{DatabaseDef, ProgramDef, TableDef, TableId, ViewDef};
 use table::{Histogram, ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
+use crate::computed::bind_columns;
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
 use crate::program::{LiveProgram, folded};
 
@@ -130,7 +131,7 @@ impl SchemaChange {
             }
             None => Arc::new(StatisticsCell::unknown()),
         };
-        let handle = Arc::new(TableHandle::new(Arc::new(definition), statistics));
+        let handle = Arc::new(TableHandle::new(Arc::new(definition), statistics, bind_columns));
         // Trees of this change are nobody else's to read yet.
         handle.ready_within(&mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));

@@ -8,6 +8,7 @@ mod build;
 mod catalog;
 mod change;
 mod check;
+mod computed;
 mod dictionary;
 mod first_use;
 mod global_lock;
@@ -29,6 +30,7 @@ pub use build::{
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::{SchemaChange, put_applied};
 pub use check::{check_table, checksum_table};
+pub use computed::bind_columns;
 pub use global_lock::{ClosedGate, Gate, Passage};
 pub use metadata_lock::{
     Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,

@@ -3,7 +3,7 @@
 //! Invariant: all rows are of one moment: that of the change's first read.
 use datum::{SqlError, Value};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, TreeId};
-use table::{Projection, TableHandle, damaged, table_error};
+use table::{Projection, TableHandle, table_error};
 
 use crate::change::SchemaChange;
 
@@ -48,7 +48,7 @@ impl<'t> TableRows<'t> {
                 let mut row = vec![Value::Null; definition.columns.len()];
                 let decoded =
                     self.table.layout().read_row(definition, &self.projection, key, value, &mut row);
-                decoded.map_err(|_| damaged(&definition.name))?;
+                decoded.map_err(|error| error.of(definition))?;
                 rows.push((key.to_vec(), row));
             }
         }

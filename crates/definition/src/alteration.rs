@@ -7,6 +7,7 @@ use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeO
 use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, ROW_PLACES_MAX, RowPlaces, TableDef};
 use table::TableHandle;
 
+use super::added_virtual::{changes_what_is_computed, is_added_to_be_computed};
 use super::conversion::Conversion;
 use super::draft::ColumnSource;
 use super::foreign_key_check::Definer;
@@ -121,9 +122,12 @@ pub fn needs_rebuild(alteration: &Alteration) -> bool {
                 || (column.auto_increment && !before.auto_increment)
                 || is_made_anew(column, before)
         }
-        ColumnSource::New => !is_added_as_constant(column),
+        ColumnSource::New => {
+            !is_added_as_constant(column) && !is_added_to_be_computed(column, &alteration.after)
+        }
     });
     changes
+        || changes_what_is_computed(alteration)
         || alteration.before.layout().places().width > ROW_PLACES_MAX - alteration.after.columns.len() as u16
         || alteration.after.indexes.iter().any(|index| changed_parts(index, old, &alteration.sources))
 }
@@ -234,7 +238,7 @@ fn gains_members(before: &TypeKind, after: &TypeKind) -> bool {
     }
 }
 
-/// What rows that are there have in a new column that is not computed.
+/// What rows that are there have in a new column. Of a virtual one, which they lack, the value itself has no meaning.
 fn constant_of(column: &ColumnDef, conversion: &Conversion<'_>) -> Option<Value> {
     match &column.default {
         ColumnDefault::None => Some(column.column_type.implicit_default()),

@@ -5,6 +5,7 @@
 //! Nothing here changes the catalog or touches the engine: that is for the session, under its locks.
 #![forbid(unsafe_code)]
 
+mod added_virtual;
 mod alter;
 mod alteration;
 mod check;
@@ -46,7 +47,7 @@ pub use data_type::{TypeContext, column_type};
 pub use database::database_collation;
 pub use draft::{ColumnSource, DefinitionContext, RowExpressionType, TableDraft};
 pub use foreign_key_check::{Definer, Followers, ForeignKeys};
-pub use method::{Concurrency, Means, Method, check_options, choose_means};
+pub use method::{Concurrency, Means, Method, check_options, choose_means, heed_validation};
 pub use query_columns::{SourceColumns, add_query_columns};
 pub use relatives::referenced_by;
 pub use rename::{Names, checks_like, follow_renames};

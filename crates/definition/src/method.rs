@@ -4,7 +4,7 @@
 //! Invariant: a change that is let through holds no stronger lock, and does no more, than its statement allows. The reasons are
 //! MySQL's.
 use datum::{ErrorCode, SqlError, error_code};
-use parser::ast::{AlgorithmOption, LockOption, SchemaChangeOption};
+use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeOption};
 
 use super::alteration::{Alteration, computed_columns, is_same_value, newly_enforced};
 use super::draft::ColumnSource;
@@ -90,6 +90,41 @@ pub fn check_options(options: SchemaChangeOption) -> Result<(), SqlError> {
             Err(refuse("LOCK=NONE", Some(COPY_LOCKS), "LOCK=SHARED"))
         }
         _ => Ok(()),
+    }
+}
+
+/// WITH VALIDATION asks every row for its new values, which is a copy; without it rows are not asked. Error 1221 where there is
+/// nothing to ask for.
+pub fn heed_validation(
+    validation: Option<bool>,
+    specifications: &[AlterSpecification<'_>],
+    options: SchemaChangeOption,
+) -> Result<SchemaChangeOption, SqlError> {
+    use AlterSpecification as Spec;
+    let Some(asked) = validation else { return Ok(options) };
+    let has_values = |specification: &Spec<'_>| {
+        matches!(
+            specification,
+            Spec::AddColumn { .. }
+                | Spec::AddElements(_)
+                | Spec::ModifyColumn { .. }
+                | Spec::ChangeColumn { .. }
+                | Spec::RenameColumn { .. }
+        )
+    };
+    if !specifications.iter().any(has_values) {
+        return Err(error_code::ER_WRONG_USAGE.with(&[&"ALTER", &"WITH VALIDATION"]));
+    }
+    if !asked {
+        return Ok(options);
+    }
+    match (options.algorithm, options.lock) {
+        (Some(AlgorithmOption::Instant), _) => {
+            Err(refuse("ALGORITHM=INSTANT", None, "ALGORITHM=COPY/INPLACE"))
+        }
+        (Some(AlgorithmOption::InPlace), _) => Err(refuse("ALGORITHM=INPLACE", None, "ALGORITHM=COPY")),
+        (_, Some(LockOption::None)) => Err(refuse("LOCK=NONE", None, "LOCK=SHARED")),
+        _ => Ok(SchemaChangeOption { algorithm: Some(AlgorithmOption::Copy), ..options }),
     }
 }
 

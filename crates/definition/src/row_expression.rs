@@ -253,18 +253,36 @@ fn examine(
 
 /// The names of the columns that a kept expression reads, in their order, each once.
 pub fn columns_read(text: &str) -> Vec<String> {
+    let mut columns = Vec::new();
+    with_expression(text, &mut |expr| collect_columns(expr, &mut columns));
+    columns
+}
+
+/// The functions that a kept expression calls, in small letters.
+pub fn functions_called(text: &str) -> Vec<String> {
+    let mut functions = Vec::new();
+    with_expression(text, &mut |expr| collect_functions(expr, &mut functions));
+    functions
+}
+
+fn with_expression(text: &str, see: &mut dyn FnMut(&Expr<'_>)) {
     let arena = bumpalo::Bump::new();
     let statement = format!("SELECT {text}");
     let options = ParseOptions { mode: SqlMode::default(), parameters: false };
-    let mut columns = Vec::new();
     if let Ok(parsed) = parser::parse(statement.as_bytes(), options, &arena)
         && let StatementKind::Query(query) = parsed.statement.kind
         && let QueryBody::Select(select) = query.body
         && let [SelectItem::Expression { expr, .. }] = select.items
     {
-        collect_columns(expr, &mut columns);
+        see(expr);
     }
-    columns
+}
+
+fn collect_functions(expr: &Expr<'_>, functions: &mut Vec<String>) {
+    if let ExprKind::Function(call) = &expr.kind {
+        functions.push(call.name.name.name.to_ascii_lowercase());
+    }
+    expr.for_each_operand(&mut |operand| collect_functions(operand, functions));
 }
 
 fn collect_columns(expr: &Expr<'_>, columns: &mut Vec<String>) {

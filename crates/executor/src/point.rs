@@ -11,7 +11,7 @@ use datum::{SqlError, Value};
 use expression::Expr;
 use plan::{AccessPath, Node, NodeKind, QueryPlan};
 use std::pin::pin;
-use table::{damaged, table_error};
+use table::table_error;
 
 /// What became of reading a node's only row.
 pub enum PointRead {
@@ -85,7 +85,7 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     context.uses.of(access.table.id, Some(*index)).fetched += 1;
     let mut frame: Vec<Value> = std::iter::repeat_with(Value::default).take(node.width).collect();
     let read = layout.read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
-    read.map_err(|_| damaged(&access.table.name))?;
+    read.map_err(|error| error.of(&access.table))?;
     // Filters look at columns only.
     let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {

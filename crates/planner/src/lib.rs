@@ -28,6 +28,7 @@ mod trace;
 mod trace_text;
 mod views;
 mod walk;
+mod without_session;
 
 pub use catalog_view::{
     CatalogView, IndexStatistics, Leaves, ResolvedTable, StoredFunction, TableStatistics,
@@ -42,3 +43,4 @@ pub use statement::{is_plannable, plan_expressions, plan_statement};
 pub use switches::{Switch, Switches};
 pub use trace::{Trace, TraceSettings};
 pub use views::view_definition::{ViewQuery, for_each_table, has_outer_join, plan_view, view_columns};
+pub use without_session::bind_generated_columns;

@@ -38,7 +38,8 @@ pub struct ColumnDef {
     /// The hidden column of a multi-valued index: a JSON array whose elements have this type; each is a key of the index.
     pub array_of: Option<ColumnType>,
     pub invisible: bool,
-    /// What rows have that were stored before the column was there; `None`: there are no such rows.
+    /// What rows have that were stored before the column was there; `None`: there are no such rows. Of a virtual column it
+    /// only says that there are some: the value is computed.
     pub added_value: Option<Value>,
     pub comment: String,
 }

@@ -3,7 +3,7 @@
 //! The leaves are those that `survey` looks at, so a survey reads little more for it. What is found guides the planner where a
 //! column has no histogram of its own; it is stored with the table's statistics and shown to nobody. Called by the catalog
 //! behind each survey, with the table's metadata lock.
-use crate::error::{damaged, table_error};
+use crate::error::table_error;
 use crate::handle::TableHandle;
 use crate::histogram::{Histogram, HistogramOrder, ValueCounts, histogram_type};
 use datum::{SqlError, TypeKind, Value};
@@ -54,7 +54,7 @@ impl TableHandle {
                 let record = transaction.get(tree, key, ReadMode::Snapshot).await.map_err(failed)?;
                 let Some(record) = record else { continue };
                 let read = self.layout().read_row(&definition, &projection, key, &record, &mut row);
-                read.map_err(|_| damaged(&definition.name))?;
+                read.map_err(|error| error.of(&definition))?;
                 for (value, counted) in row.iter().zip(&mut counts) {
                     counted.add(value)?;
                 }

@@ -1,7 +1,8 @@
 //! A live table: its descriptor, the layout of its rows, and what changes while it is used.
 use crate::change_stream::StreamCell;
 use crate::counters::Counters;
-use crate::error::{damaged, table_error};
+use crate::error::table_error;
+use crate::lacking::ColumnBinder;
 use crate::layout::TableLayout;
 use crate::statistics::StatisticsCell;
 use datum::{SqlError, Value};
@@ -21,10 +22,14 @@ pub struct TableHandle {
 }
 
 impl TableHandle {
-    /// A handle that is not ready yet.
-    pub fn new(definition: Arc<TableDef>, statistics: Arc<StatisticsCell>) -> TableHandle {
+    /// A handle that is not ready yet. `binder` computes what rows lack of virtual columns.
+    pub fn new(
+        definition: Arc<TableDef>,
+        statistics: Arc<StatisticsCell>,
+        binder: ColumnBinder,
+    ) -> TableHandle {
         TableHandle {
-            layout: TableLayout::new(&definition),
+            layout: TableLayout::new(&definition, binder),
             counters: Counters::new(&definition),
             definition,
             statistics,
@@ -64,7 +69,7 @@ impl TableHandle {
         let projection = self.layout.project_rows(&wanted);
         let mut row = vec![Value::Null; table.columns.len()];
         let read = self.layout.read_row(table, &projection, row_key, &record, &mut row);
-        read.map_err(|_| damaged(&table.name))?;
+        read.map_err(|error| error.of(table))?;
         Ok(Some(row))
     }
 

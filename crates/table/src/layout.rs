@@ -5,10 +5,12 @@
 //! - Secondary entry: key = the index's parts, then the row's clustered key; value = empty when clustered keys have
 //!   one width, else the clustered key's length in two bytes.
 use crate::key_codec::{DecodeError, KeyPart};
+use crate::lacking::{ColumnBinder, Lacking, RowError, is_computed};
 use crate::storage_kind::StorageKind;
 use datum::{RowReader, SqlError, Value, write_row};
 use engine::TreeId;
 use schema::{IndexDef, RowPlaces, TableDef};
+use std::sync::Arc;
 
 /// The hidden row id of a table without a clustering index.
 pub const ROW_ID_WIDTH: usize = 8;
@@ -42,6 +44,8 @@ pub struct TableLayout {
     stored_place: Vec<Option<usize>>,
     /// By column: what rows written before the column was added read.
     added_values: Vec<Value>,
+    /// Computes those that are not the same in all of these rows.
+    lacking: Option<Box<Lacking>>,
 }
 
 /// Which columns a reader wants and where they go; made once for each scan.
@@ -53,6 +57,15 @@ pub struct Projection {
     from_suffix: Vec<(usize, usize)>,
     /// (place in the stored row, column, frame position).
     from_row: Vec<(usize, usize, usize)>,
+    /// Values that rows lack are computed as for a writer.
+    strict: bool,
+}
+
+impl Projection {
+    /// For whoever writes what it reads: a value that rows lack, and that does not fit its column, is an error.
+    pub fn strictly(self) -> Projection {
+        Projection { strict: true, ..self }
+    }
 }
 
 impl IndexLayout {
@@ -65,7 +78,8 @@ impl IndexLayout {
 }
 
 impl TableLayout {
-    pub fn new(table: &TableDef) -> TableLayout {
+    /// `binder`: how the values of virtual columns are computed that rows lack.
+    pub fn new(table: &Arc<TableDef>, binder: ColumnBinder) -> TableLayout {
         let clustered = table.clustering_index().map(|index| parts_of(table, index)).unwrap_or_default();
         let clustered_readable = readable(&clustered);
         let clustered_width = if clustered.is_empty() {
@@ -106,6 +120,7 @@ impl TableLayout {
             stored,
             stored_place,
             added_values,
+            lacking: Lacking::of(table, binder),
         }
     }
 
@@ -212,7 +227,7 @@ impl TableLayout {
         key: &[u8],
         value: &[u8],
         frame: &mut [Value],
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), RowError> {
         read_parts(&self.clustered, &projection.from_key, key, frame)?;
         if projection.from_row.is_empty() {
             return Ok(());
@@ -220,7 +235,10 @@ impl TableLayout {
         let reader = RowReader::new(value).map_err(|_| DecodeError)?;
         for &(place, column, position) in &projection.from_row {
             let stored = reader.column(place, &table.columns[column].column_type).map_err(|_| DecodeError)?;
-            frame[position] = stored.unwrap_or_else(|| self.added_values[column].clone());
+            frame[position] = match stored {
+                Some(stored) => stored,
+                None => self.added_value(table, column, (key, value), projection.strict)?,
+            };
         }
         Ok(())
     }
@@ -233,7 +251,7 @@ impl TableLayout {
         key: &[u8],
         value: &[u8],
         frame: &mut [Value],
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), RowError> {
         let mut reader = None;
         for &(column, position) in wanted {
             frame[position] = match self.stored_place[column] {
@@ -243,7 +261,10 @@ impl TableLayout {
                         None => *reader.insert(RowReader::new(value).map_err(|_| DecodeError)?),
                     };
                     let stored = reader.column(place, &table.columns[column].column_type);
-                    stored.map_err(|_| DecodeError)?.unwrap_or_else(|| self.added_values[column].clone())
+                    match stored.map_err(|_| DecodeError)? {
+                        Some(stored) => stored,
+                        None => self.added_value(table, column, (key, value), false)?,
+                    }
                 }
                 None => {
                     let part = self.clustered.iter().position(|part| part.column == column);
@@ -252,6 +273,26 @@ impl TableLayout {
             };
         }
         Ok(())
+    }
+
+    /// What a record reads that is older than the column.
+    #[cold]
+    fn added_value(
+        &self,
+        table: &TableDef,
+        column: usize,
+        (key, value): (&[u8], &[u8]),
+        strict: bool,
+    ) -> Result<Value, RowError> {
+        let Some(lacking) = self.lacking.as_ref().filter(|_| is_computed(&table.columns[column])) else {
+            return Ok(self.added_values[column].clone());
+        };
+        let maker = lacking.maker()?;
+        let mut row = vec![Value::Null; table.columns.len()];
+        // No expression reads its own column, however far it goes.
+        let reads: Vec<(usize, usize)> = maker.reads(column).iter().map(|read| (*read, *read)).collect();
+        self.read_columns(table, &reads, key, value, &mut row)?;
+        maker.make(column, &row, strict).map_err(|error| RowError::Computed(Box::new(error)))
     }
 
     /// Fills the projected columns of an index entry into a frame.

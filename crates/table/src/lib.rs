@@ -18,6 +18,7 @@ mod foreign_key;
 
 mod auto_increment;
 mod counters;
+mod lacking;
 mod layout;
 
 mod key_codec;
@@ -47,6 +48,7 @@ pub use histogram::{
     GivenBucket, Histogram, HistogramOrder, ValueCounts, histogram_moment, histogram_part, histogram_type,
 };
 pub use key_codec::{DecodeError, KeyPart};
+pub use lacking::{ColumnBinder, ColumnMaker, RowError};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
 pub use resolver::{RowCompleter, TableResolver};

@@ -60,7 +60,7 @@ impl TableHandle {
 impl ReadyTable {
     /// A table whose trees are new and empty: there is nothing to read.
     pub fn of_new_trees(definition: Arc<TableDef>) -> ReadyTable {
-        let handle = TableHandle::new(definition, Arc::default());
+        let handle = TableHandle::new(definition, Arc::default(), |_| unreachable!("new rows lack nothing"));
         handle.counters.read.set_done();
         ReadyTable(Arc::new(handle))
     }

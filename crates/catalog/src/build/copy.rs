@@ -324,6 +324,6 @@ pub(super) fn decode_all(table: &TableHandle, key: &[u8], value: &[u8]) -> Resul
     let mut row = vec![Value::Null; definition.columns.len()];
     let wanted: Vec<(usize, usize)> = (0..row.len()).map(|column| (column, column)).collect();
     let decoded = table.layout().read_columns(definition, &wanted, key, value, &mut row);
-    decoded.map_err(|_| damaged(&definition.name))?;
+    decoded.map_err(|error| error.of(definition))?;
     Ok(row)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datum::{SqlError, Value};
 use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
 use rowstore::Pause;
-use table::{ChangeStream, ChangedRow, Projection, TableHandle, damaged, table_error};
+use table::{ChangeStream, ChangedRow, Projection, TableHandle, table_error};
 
 use super::catch_up::{CatchUp, Target};
 use super::demand::{Demands, FollowedParent, LostKeys};
@@ -54,7 +54,7 @@ impl<'c> IndexBuild<'c> {
         columns.sort_unstable();
         columns.dedup();
         let wanted: Vec<(usize, usize)> = columns.iter().map(|column| (*column, *column)).collect();
-        let projection = after.layout().project_rows(&wanted);
+        let projection = after.layout().project_rows(&wanted).strictly();
         let known = |column: &usize| sources[*column].map(|before| (*column, before));
         let (columns, before_columns) = columns.iter().filter_map(known).unzip();
         let stream = online.then(|| ChangeStream::new(before_columns, false));
@@ -146,7 +146,7 @@ impl NewIndexes<'_> {
     fn decode(&self, key: &[u8], value: &[u8], row: &mut [Value]) -> Result<(), SqlError> {
         let definition = self.after.definition();
         let decoded = self.after.layout().read_row(definition, &self.projection, key, value, row);
-        decoded.map_err(|_| damaged(&definition.name))
+        decoded.map_err(|error| error.of(definition))
     }
 
     fn tree(&self, index: usize) -> TreeId {

@@ -206,7 +206,8 @@ impl State {
         for table in server.catalog().tables(database) {
             let definition = table.definition();
             if definition.auto_increment_column().is_some() {
-                let found = Arc::new(TableHandle::new(definition.clone(), Arc::default()));
+                let found =
+                    Arc::new(TableHandle::new(definition.clone(), Arc::default(), catalog::bind_columns));
                 let found = found.ready(engine).await.map_err(|error| error.to_string())?;
                 let name = format!("{database}.{}", definition.name);
                 self.kept_counters.insert(name, found.auto_increment().peek());

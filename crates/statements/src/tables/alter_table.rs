@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::{Demands, RowConverter, SchemaChange, check_rows};
+use catalog::{Demands, RowConverter, SchemaChange, bind_columns, check_rows};
 use datum::{ColumnType, SqlError, error_code};
 use parser::ast::{
     AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption,
@@ -18,7 +18,7 @@ use crate::tables::online::AlterLocks;
 use definition::{
     AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
     adds_lacking_dates, apply_alterations, check_algorithm, choose_means, computes_values, copied_keys,
-    follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
+    follow_renames, heed_validation, is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
 use session::Shield;
 use session::{Done, Effects};
@@ -30,7 +30,8 @@ impl Caller<'_> {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
-        self.alter(name, statement.specifications, statement.change, shield).await
+        let options = heed_validation(statement.validation, statement.specifications, statement.change)?;
+        self.alter(name, statement.specifications, options, shield).await
     }
 
     pub(crate) async fn create_index(
@@ -242,7 +243,7 @@ impl Caller<'_> {
                 built.push(position);
             }
         }
-        let handle = Arc::new(TableHandle::new(Arc::new(after.clone()), Arc::default()));
+        let handle = Arc::new(TableHandle::new(Arc::new(after.clone()), Arc::default(), bind_columns));
         let demands = self.demands(old, handle.definition(), added)?;
         let checks = !demands.is_empty();
         let mut checked = 0;

@@ -9,7 +9,7 @@ use crate::operator::all_true;
 use datum::{SqlError, Value};
 use engine::ReadMode;
 use plan::TableAccess;
-use table::{Projection, damaged, table_error};
+use table::{Projection, RowError, damaged, table_error};
 
 /// A projection for the columns that the filter reads, and one for the others: rows that fail are not decoded further.
 pub(super) fn halves_of(
@@ -68,7 +68,7 @@ impl Opened {
         let layout = self.handle.layout();
         let frame = out.push_copy(base);
         let read = layout.read_row(&access.table, &self.projection, key, value, frame);
-        read.map_err(|_| damaged(&access.table.name))?;
+        read.map_err(|error| error.of(&access.table))?;
         let passes = self.passes(access, out.row(out.len() - 1), context).await?;
         out.pop();
         if !passes {
@@ -117,10 +117,12 @@ impl Opened {
         let layout = self.handle.layout();
         let read = |projection: &Projection, frame: &mut [Value]| {
             let read = match self.index.filter(|_| access.covering) {
-                Some(index) => layout.read_entry(index, projection, key, value, frame),
+                Some(index) => {
+                    layout.read_entry(index, projection, key, value, frame).map_err(RowError::from)
+                }
                 None => layout.read_row(&access.table, projection, key, value, frame),
             };
-            read.map_err(|_| damaged(&access.table.name))
+            read.map_err(|error| error.of(&access.table))
         };
         let first = self.halves.as_ref().map_or(&self.projection, |(first, _)| first);
         read(first, out.push_copy(base))?;
@@ -208,7 +210,7 @@ impl Opened {
         let all: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
         let mut row = vec![Value::Null; table.columns.len()];
         let read = layout.read_row(table, &layout.project_rows(&all), row_key, &record, &mut row);
-        read.map_err(|_| damaged(&table.name))?;
+        read.map_err(|error| error.of(table))?;
         let mut entries = Vec::new();
         self.handle.entry_keys(index, &row, row_key, &mut entries)?;
         Ok(entries.iter().any(|entry| entry.key == key))
