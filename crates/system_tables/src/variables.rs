@@ -3,7 +3,7 @@ use crate::view::ViewColumn::{self, NullLongText, NullText, Text};
 use catalog::Viewer;
 use datum::Value;
 use instance::{ConnectionId, Instance};
-use variables::{Scope, VariableId, all};
+use variables::{Scope, VariableId, listed};
 
 use crate::status;
 
@@ -15,23 +15,23 @@ pub(crate) const METADATA_COLUMNS: &[ViewColumn] =
     &[Text("VARIABLE_NAME", 64), Text("VARIABLE_SCOPE", 12), NullLongText("DOCUMENTATION")];
 
 pub(crate) fn global_variables(instance: &Instance, _: &Viewer) -> Rows {
-    all()
-        .filter(|id| id.definition().has_global())
-        .map(|id| vec![Value::bytes(id.definition().name), Value::bytes(instance.globals.get(id).display())])
+    listed()
+        .filter(|(_, id)| id.definition().has_global())
+        .map(|(name, id)| vec![Value::bytes(name), Value::bytes(instance.globals.get(id).display())])
         .collect()
 }
 
 pub(crate) fn variables_metadata(_: &Instance, _: &Viewer) -> Rows {
-    let row = |id: VariableId| {
+    let row = |(name, id): (&str, VariableId)| {
         let definition = id.definition();
         let scope = match definition.scope {
             Scope::Global => "GLOBAL",
             Scope::Both => "SESSION",
             Scope::Session => "SESSION_ONLY",
         };
-        [definition.name, scope, definition.doc].map(Value::bytes).to_vec()
+        [name, scope, definition.doc].map(Value::bytes).to_vec()
     };
-    all().map(row).collect()
+    listed().map(row).collect()
 }
 
 fn status_rows(values: Vec<status::StatusValue>) -> Rows {

@@ -12,7 +12,7 @@ mod switches;
 
 pub use convert::{from_value, parse_text};
 pub use definition::{Definition, Effect, Scope, Setting};
-pub use registry::{VariableId, all};
+pub use registry::{VariableId, all, listed};
 pub use settings::{Completion, Settings, isolation_name, isolation_named};
 pub use store::{GlobalVariables, SessionVariables, WriteProtection, is_write_protection};
 pub use switches::{is_flag_set, is_hintable, with_bits, with_switches};

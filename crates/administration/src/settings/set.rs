@@ -201,7 +201,10 @@ impl Caller<'_> {
         let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
         let present =
             if is_session { self.variables().get(id).clone() } else { self.instance().globals.get(id) };
-        if present == *setting {
+        // Nothing is logged, in whatever format; tools that compare tables ask for theirs.
+        let logs_nothing =
+            is_session && definition.name == "binlog_format" && self.instance().binary_log().is_none();
+        if present == *setting || logs_nothing {
             return Ok(());
         }
         let what = format!("{} = {}", definition.name, setting.display());

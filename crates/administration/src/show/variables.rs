@@ -11,9 +11,9 @@ impl Caller<'_> {
         let mut rows =
             MadeRows::new(&[MadeColumn::Text("Variable_name", 64), MadeColumn::NullableText("Value", 1024)]);
         let is_global = scope == VariableScope::Global;
-        for id in variables::all() {
+        for (name, id) in variables::listed() {
             if let Some(text) = self.shown_setting(id, is_global) {
-                rows.push(vec![Value::bytes(id.definition().name), Value::bytes(text)]);
+                rows.push(vec![Value::bytes(name), Value::bytes(text)]);
             }
         }
         rows

@@ -3,6 +3,8 @@
 
 /// In the order of MySQL's families.
 pub const NAMES: &[&str] = &[
+    // Rights are looked up, not kept beside.
+    "Acl_cache_items_count",
     // The binary log's events are of transactions all.
     "Binlog_stmt_cache_disk_use",
     "Binlog_stmt_cache_use",
@@ -63,6 +65,7 @@ pub const NAMES: &[&str] = &[
     "Com_show_create_masking_policy",
     "Com_show_create_proc",
     "Com_show_create_trigger",
+    "Com_show_parse_tree",
     "Com_show_function_code",
     "Com_show_library_status",
     "Com_show_procedure_code",
@@ -72,15 +75,23 @@ pub const NAMES: &[&str] = &[
     "Com_uninstall_component",
     "Com_uninstall_plugin",
     // Nothing of the kind is an error here.
+    "Connection_errors_internal",
     "Connection_errors_peer_address",
     "Connection_errors_select",
     "Connection_errors_tcpwrap",
     // Others.
+    "Count_hit_query_past_connection_memory_status_limit",
+    "Count_hit_query_past_global_connection_memory_status_limit",
     "Count_hit_tmp_table_size",
     // No delayed inserts.
     "Delayed_errors",
     "Delayed_insert_threads",
     "Delayed_writes",
+    // Nobody counts who uses what will go.
+    "Deprecated_use_fk_on_non_standard_key_count",
+    "Deprecated_use_fk_on_non_standard_key_last_timestamp",
+    "Deprecated_use_i_s_processlist_count",
+    "Deprecated_use_i_s_processlist_last_timestamp",
     // Others.
     "Error_log_buffered_bytes",
     "Error_log_buffered_events",
@@ -93,8 +104,16 @@ pub const NAMES: &[&str] = &[
     "Handler_read_rnd",
     // No such areas, and no such caches.
     "Innodb_buffer_pool_read_ahead_rnd",
+    // The pool has its new size at once.
+    "Innodb_buffer_pool_resize_status_code",
+    "Innodb_buffer_pool_resize_status_progress",
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",
+    // System tables have no rows in the engine.
+    "Innodb_system_rows_deleted",
+    "Innodb_system_rows_inserted",
+    "Innodb_system_rows_read",
+    "Innodb_system_rows_updated",
     "Innodb_truncated_status_writes",
     "Innodb_undo_tablespaces_active",
     "Innodb_undo_tablespaces_explicit",
@@ -110,10 +129,12 @@ pub const NAMES: &[&str] = &[
     "Key_writes",
     // Others.
     "Locked_connects",
+    "Max_execution_time_set_failed",
     "Not_flushed_delayed_rows",
     "Ongoing_anonymous_transaction_count",
     "Open_files",
     "Open_streams",
+    "Opened_files",
     "Opened_table_definitions",
     "Opened_tables",
     // Nothing can be lost: there are no instruments.
@@ -159,6 +180,20 @@ pub const NAMES: &[&str] = &[
     "Slow_launch_threads",
     // The server is never the client, and renegotiates never.
     "Ssl_accept_renegotiates",
+    // The library decides by itself how far chains of certificates go, and keeps no sessions.
+    "Ssl_callback_cache_hits",
+    "Ssl_ctx_verify_depth",
+    "Ssl_default_timeout",
+    "Ssl_session_cache_hits",
+    "Ssl_session_cache_misses",
+    "Ssl_session_cache_overflows",
+    "Ssl_session_cache_size",
+    "Ssl_session_cache_timeout",
+    "Ssl_session_cache_timeouts",
+    "Ssl_sessions_reused",
+    "Ssl_used_session_cache_entries",
+    "Ssl_verify_depth",
+    "Ssl_verify_mode",
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",
     "Ssl_finished_connects",
@@ -178,4 +213,20 @@ pub const NAMES: &[&str] = &[
     // No thread belongs to a connection.
     "Threads_cached",
     "Threads_created",
+    // Nobody counts which features are used.
+    "option_tracker_usage:Binary Log",
+    "option_tracker_usage:Hypergraph Optimizer",
+    "option_tracker_usage:JSON Duality View",
+    "option_tracker_usage:Replication Replica",
+    "option_tracker_usage:Traditional Optimizer",
+];
+
+/// The same for switches and states.
+pub const TEXTS: &[(&str, &str)] = &[
+    ("Innodb_redo_log_resize_status", "OK"),
+    ("Resource_group_supported", "OFF"),
+    ("Ssl_session_cache_mode", "NONE"),
+    ("Telemetry_logs_supported", "OFF"),
+    ("Telemetry_metrics_supported", "OFF"),
+    ("Telemetry_traces_supported", "OFF"),
 ];

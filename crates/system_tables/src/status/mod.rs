@@ -70,6 +70,7 @@ fn collect(instance: &Instance, own: &Counters, total: &Counters) -> Vec<StatusV
     let mut values: Vec<StatusValue> =
         numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
     values.extend(innodb::texts(instance));
+    values.extend(absent::TEXTS.iter().map(|(name, text)| (*name, (*text).to_owned())));
     values.extend(instance.tls.status());
     values.push(("Max_used_connections_time", max_used_time(instance)));
     values.sort_by_key(|(name, _)| *name);

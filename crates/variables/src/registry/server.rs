@@ -145,7 +145,6 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("log_queries_not_using_indexes", Global, false)
         .obeyed("The slow log has statements that read a table whole, too."),
     boolean("log_replica_updates", Global, false).read_only().fixed(),
-    boolean("log_slave_updates", Global, false).read_only().fixed(),
     boolean("log_slow_admin_statements", Global, false)
         .obeyed("The slow log has ALTER, ANALYZE, OPTIMIZE and the like, too."),
     boolean("log_slow_extra", Global, false).obeyed("The slow log tells handler counters and times, too."),
@@ -264,7 +263,6 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("skip_networking", Global, false).read_only().fixed(),
     boolean("skip_show_database", Global, false).read_only().fixed(),
     boolean("skip_replica_start", Global, false).at_start(),
-    unsigned("slave_net_timeout", Global, 60, 1, 31536000),
     unsigned("slow_launch_time", Global, 2, 0, 31536000),
     boolean("slow_query_log", Global, false).obeyed("Whether slow statements are logged."),
     text("slow_query_log_file", Global, "").obeyed("The file of the slow log."),
