@@ -23,6 +23,7 @@ mod process_list;
 mod program_cache;
 pub mod replication;
 mod result_shape;
+mod sight;
 mod stop;
 mod system_tables;
 mod tls;
@@ -52,6 +53,7 @@ pub use program_cache::{
     ProgramCache, SharedProgram,
 };
 pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
+pub use sight::{PreparedSight, SessionSight, SightCell};
 pub use stop::{StopKind, Stopper};
 pub use system_tables::{MakeSystemTables, SystemTables};
 pub use tls::TlsControl;

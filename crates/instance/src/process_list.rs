@@ -15,6 +15,7 @@ use schema::ProgramKind;
 use crate::connection_id::ConnectionId;
 use crate::counters::{Counters, add};
 use crate::kill::KillSwitch;
+use crate::sight::SightCell;
 
 /// One connection as others see it.
 #[derive(Debug)]
@@ -29,6 +30,10 @@ pub struct ProcessEntry {
     pub connected: Instant,
     /// How it came: `TCP/IP`, `SSL/TLS` or `Socket`.
     pub connection_type: &'static str,
+    /// What the client said of itself, in its order.
+    pub attributes: Vec<(String, String)>,
+    /// What the session lets others look at.
+    pub sight: SightCell,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
     /// How far its change of a table is, and since when it goes on.
@@ -118,6 +123,8 @@ impl ProcessEntry {
             figures: telemetry::SessionFigures::default(),
             connected: Instant::now(),
             connection_type,
+            attributes: Vec::new(),
+            sight: SightCell::default(),
             activity: Mutex::new(activity),
             progress: Mutex::default(),
         }

@@ -19,6 +19,7 @@ mod replication_waits;
 mod result;
 mod session;
 mod shared_state;
+mod sight;
 mod sink;
 mod statement;
 mod transaction_control;

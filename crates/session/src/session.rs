@@ -4,8 +4,8 @@
 //! client's last statements left it open. Driven by the connection task, one command at a time; its futures are
 //! run to their end (a statement is ended early through the kill switch, which leaves everything in order).
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use bumpalo::Bump;
@@ -119,7 +119,9 @@ impl Session {
             (None, Some(_)) => "TCP/IP",
             (None, None) => "Socket",
         };
-        let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host, way));
+        let mut process = ProcessEntry::new(connection.id, &connection.user, host, way);
+        process.attributes = connection.attributes.clone();
+        let process = Arc::new(process);
         instance.telemetry.accounts.connected(&connection.user, &connection.host);
         instance.processes().add(process.clone());
         instance.gauges.count_connection(instance.processes().client_count(), connection.tls.is_some());
@@ -128,6 +130,8 @@ impl Session {
         let switches = switches_of(&variables);
         let id = process.id;
         let shared = Arc::new(SharedState::new(process.clone(), instance.clone()));
+        let sight: Weak<SharedState> = Arc::downgrade(&shared);
+        process.sight.set(sight);
         let mut session = Session {
             families,
             strict: Arc::new(StrictSession::new(shared.clone())),

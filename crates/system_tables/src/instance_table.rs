@@ -87,6 +87,7 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
         table(PERFORMANCE_SCHEMA, "data_lock_waits", status::WAIT_COLUMNS, status::data_lock_waits),
         table(PERFORMANCE_SCHEMA, "metadata_locks", status::METADATA_LOCK_COLUMNS, status::metadata_locks),
         table("sys", "innodb_lock_waits", status::SYS_LOCK_WAIT_COLUMNS, status::sys_lock_waits),
+        table("sys", "x$innodb_lock_waits", status::SYS_LOCK_WAIT_COLUMNS, status::sys_lock_waits),
         table(INFORMATION_SCHEMA, "INNODB_TRX", status::TRANSACTION_COLUMNS, status::transactions),
         table(INFORMATION_SCHEMA, "INNODB_METRICS", status::METRIC_COLUMNS, status::metrics),
         table(

@@ -203,6 +203,12 @@ impl Digests {
         listed.chain([&self.overflow]).cloned().collect()
     }
 
+    /// About what all digests take in memory.
+    pub fn bytes(&self) -> usize {
+        let text = |entry: &Arc<DigestEntry>| entry.text.as_ref().map_or(0, |text| text.len());
+        self.all().iter().map(|entry| size_of::<DigestEntry>() + text(entry)).sum()
+    }
+
     /// TRUNCATE of the summary: everything is forgotten. Entries that plans keep stay known, without being rows.
     pub fn clear(&self) {
         let mut entries = self.entries.write();

@@ -108,8 +108,11 @@ impl Caller<'_> {
     /// SHOW ENGINE INNODB STATUS and its relatives.
     pub(super) fn show_engine(&self, engine: Option<&str>, what: &str) -> Result<MadeRows, SqlError> {
         let engine = engine.unwrap_or("InnoDB");
-        let known =
-            storage_engine(engine).ok_or_else(|| error_code::ER_UNKNOWN_STORAGE_ENGINE.with(&[&engine]))?;
+        let unknown = || error_code::ER_UNKNOWN_STORAGE_ENGINE.with(&[&engine]);
+        let known = match engine.eq_ignore_ascii_case("performance_schema") {
+            true => "PERFORMANCE_SCHEMA",
+            false => storage_engine(engine).ok_or_else(unknown)?,
+        };
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Type", 10),
             MadeColumn::Text("Name", 512),
@@ -122,6 +125,11 @@ impl Caller<'_> {
         if what == "STATUS" && known == "InnoDB" {
             let text = self.instance().engine_status();
             rows.push(vec![Value::bytes("InnoDB"), Value::bytes(""), Value::bytes(text)]);
+        }
+        if what == "STATUS" && engine.eq_ignore_ascii_case("performance_schema") {
+            let bytes = self.instance.telemetry.digests.bytes().to_string();
+            let name = "performance_schema.memory";
+            rows.push(["performance_schema", name, &bytes].map(Value::bytes).to_vec());
         }
         Ok(rows)
     }

@@ -37,6 +37,7 @@ impl Session {
             }
         };
         let statement = self.prepare_text(&text)?;
+        let _ = statement.sight.name.set(key.clone());
         self.named_statements.insert(key, NamedStatement { statement });
         Ok(Done::Ok(Effects { info: "Statement prepared".into(), ..Effects::default() }))
     }
@@ -60,6 +61,7 @@ impl Session {
             .collect();
         // The executed statement has a guard of its own, which knows what of it must not be left half-way; this one
         // would drop it in the middle of that, and the name with it.
+        self.observed.prepared = Some(named.statement.sight.clone());
         shield.raise();
         // It may be anything but another EXECUTE, so this goes one level deep.
         let result = Box::pin(self.run_prepared(&mut named.statement, &mut parameters, sink)).await;

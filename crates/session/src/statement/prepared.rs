@@ -5,6 +5,8 @@
 //! text is parsed again only when no session has a current plan of it.
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use bumpalo::Bump;
 use collation::{Charset, CollationId};
@@ -25,7 +27,8 @@ use crate::statement::query::cursor::{Cursor, CursorKind};
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{
-    ColumnMeta, ParameterClass, PreparedPlan, ResultShape, StatementText, TextKey, TypedPlan, count,
+    ColumnMeta, ParameterClass, PreparedPlan, PreparedSight, ResultShape, StatementText, TextKey, TypedPlan,
+    count,
 };
 
 /// What the client learns from COM_STMT_PREPARE.
@@ -44,6 +47,7 @@ pub struct PreparedStatement {
     /// that run the same text. `None` for statements that have no plan.
     plan: Option<Arc<TypedPlan>>,
     pub(super) cursor: Option<Box<Cursor>>,
+    pub(super) sight: Arc<PreparedSight>,
     _place: Place,
 }
 
@@ -78,6 +82,7 @@ impl Session {
         };
         self.next_statement_id += 1;
         let id = StatementId(self.next_statement_id);
+        statement.sight.id.store(u64::from(id.0), Relaxed);
         let parameters = (0..statement.parameter_count()).map(|index| self.parameter_meta(&statement, index));
         let info = PreparedInfo {
             id,
@@ -97,6 +102,7 @@ impl Session {
     }
 
     pub(super) fn prepare_text(&self, text: &[u8]) -> Result<PreparedStatement, SqlError> {
+        let began = Instant::now();
         let maximum = self.instance.globals.by_name("max_prepared_stmt_count").as_unsigned();
         let full = || error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]);
         let place = self.instance.prepared_places.take(maximum).ok_or_else(full)?;
@@ -106,7 +112,7 @@ impl Session {
             self.require_plan(&plan.prepared.plan)?;
             let text = plan.text.clone();
             self.tell_of_syntax(&plan);
-            return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
+            return Ok(self.keep_prepared(text, Some(plan), place, began));
         }
         let arena = Bump::new();
         let options = self.parse_options(true);
@@ -135,7 +141,21 @@ impl Session {
             plan = Some(self.plan_for(request, &kept_text, key)?);
         }
         plan.iter().for_each(|plan| self.tell_of_syntax(plan));
-        Ok(PreparedStatement { text: kept_text, plan, cursor: None, _place: place })
+        Ok(self.keep_prepared(kept_text, plan, place, began))
+    }
+
+    /// The statement, in the list that others can look at.
+    fn keep_prepared(
+        &self,
+        text: Arc<StatementText>,
+        plan: Option<Arc<TypedPlan>>,
+        place: Place,
+        began: Instant,
+    ) -> PreparedStatement {
+        let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let sight = Arc::new(PreparedSight::new(text.clone(), took_ns, self.observed.count + 1));
+        self.shared.prepared.add(&sight);
+        PreparedStatement { text, plan, cursor: None, sight, _place: place }
     }
 
     fn tell_of_syntax(&self, plan: &TypedPlan) {
@@ -228,6 +248,7 @@ impl Session {
             return self.finish(result, false, sink).await;
         };
         statement.cursor = None;
+        self.observed.prepared = Some(statement.sight.clone());
         let shown = self.logs_values().then(|| self.text_with_values(&statement.text.bytes, &parameters));
         let shown = shown.map(std::borrow::Cow::into_owned);
         if let Some(shown) = &shown {

@@ -1,9 +1,24 @@
-//! Further views of what this server does not have: MySQL's columns, no rows.
+//! Further views of what this server does not have: MySQL's columns, no rows; of compressed tables the rows that MySQL shows
+//! where there are none.
 use crate::shape::Shape;
-use crate::table::Table;
+use crate::table::{Rows, Table};
+use datum::Value;
 
 const fn without_rows(name: &'static str, columns: &'static str) -> Table {
     Table::empty("information_schema", Shape { name, columns })
+}
+
+/// A row of zeros for each size that compressed pages could have.
+const fn by_page_size(name: &'static str, columns: &'static str) -> Table {
+    Table::of("information_schema", Shape { name, columns }, |_, _| compressed_pages())
+}
+
+fn compressed_pages() -> Rows {
+    let row = |size: i64| {
+        let zeros = std::iter::repeat_n(Value::Int(0), 5);
+        std::iter::once(Value::Int(size)).chain(zeros).collect()
+    };
+    [1024, 2048, 4096, 8192, 16384].into_iter().map(row).collect()
 }
 
 pub(super) const TABLES: &[Table] = &[
@@ -34,17 +49,17 @@ pub(super) const TABLES: &[Table] = &[
         "INNODB_CACHED_INDEXES",
         "SPACE_ID int unsigned; INDEX_ID bigint unsigned; N_CACHED_PAGES bigint unsigned",
     ),
-    without_rows(
+    by_page_size(
         "INNODB_CMP",
         "page_size int; compress_ops int; compress_ops_ok int; compress_time int; uncompress_ops int; \
          uncompress_time int",
     ),
-    without_rows(
+    by_page_size(
         "INNODB_CMPMEM",
         "page_size int; buffer_pool_instance int; pages_used int; pages_free int; relocation_ops bigint; \
          relocation_time int",
     ),
-    without_rows(
+    by_page_size(
         "INNODB_CMPMEM_RESET",
         "page_size int; buffer_pool_instance int; pages_used int; pages_free int; relocation_ops bigint; \
          relocation_time int",
@@ -59,7 +74,7 @@ pub(super) const TABLES: &[Table] = &[
         "database_name varchar(192); table_name varchar(192); index_name varchar(192); compress_ops int; \
          compress_ops_ok int; compress_time int; uncompress_ops int; uncompress_time int",
     ),
-    without_rows(
+    by_page_size(
         "INNODB_CMP_RESET",
         "page_size int; compress_ops int; compress_ops_ok int; compress_time int; uncompress_ops int; \
          uncompress_time int",

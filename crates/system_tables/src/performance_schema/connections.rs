@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use catalog::Viewer;
 use datum::Value;
-use instance::Instance;
+use instance::{ConnectionId, Instance, ProcessEntry};
 use telemetry::{AccountFigures, ThreadFigures};
 
 use crate::shape::Shape;
@@ -13,8 +13,8 @@ pub(super) const TABLES: &[Table] = &[
     Table::summary(ACCOUNTS, accounts, |instance| instance.telemetry.accounts.clear()),
     Table::summary(USERS, users, |instance| instance.telemetry.accounts.clear()),
     Table::summary(HOSTS, hosts, |instance| instance.telemetry.accounts.clear()),
-    Table::events(CONNECT_ATTRIBUTES, |_, _| Rows::new()),
-    Table::events(ACCOUNT_CONNECT_ATTRIBUTES, |_, _| Rows::new()),
+    Table::events(CONNECT_ATTRIBUTES, |instance, _| attributes(instance, |_| true)),
+    Table::events(ACCOUNT_CONNECT_ATTRIBUTES, own_attributes),
 ];
 
 const ACCOUNTS: Shape = Shape {
@@ -121,4 +121,28 @@ pub(crate) fn of_everybody(instance: &Instance) -> ThreadFigures {
 pub(super) fn forget(instance: &Instance, forget: fn(&mut ThreadFigures)) {
     instance.telemetry.accounts.forget(forget);
     instance.processes().all().iter().for_each(|entry| entry.figures.forget(forget));
+}
+
+/// What the clients of these sessions said of themselves when they connected.
+fn attributes(instance: &Instance, is_wanted: impl Fn(&ProcessEntry) -> bool) -> Rows {
+    let mut rows = Rows::new();
+    for entry in instance.processes().all().iter().filter(|entry| is_wanted(entry)) {
+        for (position, (name, value)) in entry.attributes.iter().enumerate() {
+            rows.push(vec![
+                Value::UInt(u64::from(entry.id.0)),
+                Value::bytes(name),
+                Value::bytes(value),
+                Value::Int(position as i64),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Of the sessions that the viewer's own user has.
+fn own_attributes(instance: &Instance, viewer: &Viewer) -> Rows {
+    let id = u32::try_from(viewer.connection_id).map(ConnectionId);
+    let own = id.ok().and_then(|id| instance.processes().find(id));
+    let Some(user) = own.map(|own| own.activity().user) else { return Rows::new() };
+    attributes(instance, |entry| entry.activity().user == user)
 }

@@ -183,34 +183,6 @@ pub(super) const TABLES: &[Table] = &[
          unsigned?; READ_LOCKED_BY_COUNT int unsigned",
     ),
     without_rows(
-        "socket_instances",
-        "EVENT_NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned; THREAD_ID bigint unsigned?; \
-         SOCKET_ID int; IP varchar(64); PORT int; STATE enum('IDLE','ACTIVE')",
-    ),
-    without_rows(
-        "socket_summary_by_event_name",
-        "EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint unsigned; MIN_TIMER_WAIT \
-         bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT bigint unsigned; COUNT_READ bigint \
-         unsigned; SUM_TIMER_READ bigint unsigned; MIN_TIMER_READ bigint unsigned; AVG_TIMER_READ bigint \
-         unsigned; MAX_TIMER_READ bigint unsigned; SUM_NUMBER_OF_BYTES_READ bigint unsigned; COUNT_WRITE \
-         bigint unsigned; SUM_TIMER_WRITE bigint unsigned; MIN_TIMER_WRITE bigint unsigned; AVG_TIMER_WRITE \
-         bigint unsigned; MAX_TIMER_WRITE bigint unsigned; SUM_NUMBER_OF_BYTES_WRITE bigint unsigned; \
-         COUNT_MISC bigint unsigned; SUM_TIMER_MISC bigint unsigned; MIN_TIMER_MISC bigint unsigned; \
-         AVG_TIMER_MISC bigint unsigned; MAX_TIMER_MISC bigint unsigned",
-    ),
-    without_rows(
-        "socket_summary_by_instance",
-        "EVENT_NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned; COUNT_STAR bigint unsigned; \
-         SUM_TIMER_WAIT bigint unsigned; MIN_TIMER_WAIT bigint unsigned; AVG_TIMER_WAIT bigint unsigned; \
-         MAX_TIMER_WAIT bigint unsigned; COUNT_READ bigint unsigned; SUM_TIMER_READ bigint unsigned; \
-         MIN_TIMER_READ bigint unsigned; AVG_TIMER_READ bigint unsigned; MAX_TIMER_READ bigint unsigned; \
-         SUM_NUMBER_OF_BYTES_READ bigint unsigned; COUNT_WRITE bigint unsigned; SUM_TIMER_WRITE bigint \
-         unsigned; MIN_TIMER_WRITE bigint unsigned; AVG_TIMER_WRITE bigint unsigned; MAX_TIMER_WRITE bigint \
-         unsigned; SUM_NUMBER_OF_BYTES_WRITE bigint unsigned; COUNT_MISC bigint unsigned; SUM_TIMER_MISC \
-         bigint unsigned; MIN_TIMER_MISC bigint unsigned; AVG_TIMER_MISC bigint unsigned; MAX_TIMER_MISC \
-         bigint unsigned",
-    ),
-    without_rows(
         "temporary_account_locks",
         "USER char(32); HOST char(255); LOCKED enum('YES','NO'); FAILED_LOGIN_ATTEMPTS int; \
          REMAINING_LOGIN_ATTEMPTS int; PASSWORD_LOCK_TIME int; LOCKED_SINCE date?; LOCKED_UNTIL date?",

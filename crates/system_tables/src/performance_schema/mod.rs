@@ -12,6 +12,7 @@ mod prepared;
 mod replication;
 mod replication_filters;
 mod setup;
+mod sockets;
 mod stages;
 mod summaries;
 mod table_io;
@@ -43,6 +44,7 @@ pub(crate) fn all() -> Vec<Table> {
         replication::TABLES,
         replication_filters::TABLES,
         setup::TABLES,
+        sockets::TABLES,
         stages::TABLES,
         summaries::TABLES,
         table_io::TABLES,

@@ -1,8 +1,15 @@
-//! `prepared_statements_instances`: prepared statements are counted as a whole, not one by one.
-use crate::shape::Shape;
-use crate::table::Table;
+//! `prepared_statements_instances`: the prepared statements of all sessions, and what their executions did.
+//!
+//! Values are what the sessions hold; a statement is gone from here when its session drops it.
+use catalog::Viewer;
+use datum::Value;
+use instance::{Instance, PreparedSight};
 
-pub(super) const TABLES: &[Table] = &[Table::empty("performance_schema", INSTANCES)];
+use crate::shape::Shape;
+use crate::table::{Rows, Table};
+use crate::values::{member, optional, time, timings, zeros};
+
+pub(super) const TABLES: &[Table] = &[Table::summary(INSTANCES, instances, forget)];
 
 const INSTANCES: Shape = Shape {
     name: "prepared_statements_instances",
@@ -22,3 +29,50 @@ const INSTANCES: Shape = Shape {
         unsigned; SUM_CPU_TIME bigint unsigned; MAX_CONTROLLED_MEMORY bigint unsigned; MAX_TOTAL_MEMORY bigint \
         unsigned; COUNT_SECONDARY bigint unsigned",
 };
+
+/// `PRIMARY`, as the ENUM counts.
+const PRIMARY_ENGINE: u16 = 1;
+
+fn instances(instance: &Instance, _: &Viewer) -> Rows {
+    let mut rows = Rows::new();
+    for entry in instance.processes().all() {
+        let Some(sight) = entry.sight.get() else { continue };
+        for (number, prepared) in sight.prepared().iter().enumerate() {
+            rows.push(row(u64::from(entry.id.0), number as u64, prepared));
+        }
+    }
+    rows
+}
+
+fn row(thread: u64, number: u64, prepared: &PreparedSight) -> Vec<Value> {
+    let totals = prepared.totals();
+    let mut row = vec![
+        Value::UInt((thread << 32) | (number + 1)),
+        Value::UInt(match prepared.number() {
+            0 => number + 1,
+            id => id,
+        }),
+        optional(prepared.name.get()),
+        Value::bytes(String::from_utf8_lossy(&prepared.text.bytes).as_ref()),
+        Value::UInt(thread),
+        Value::UInt(prepared.event),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        member(PRIMARY_ENGINE),
+        time(prepared.prepare_ns),
+        // A plan that is made anew is not counted.
+        Value::UInt(0),
+    ];
+    row.extend(timings(&totals.timings));
+    row.push(time(totals.figures.lock_time_ns));
+    row.extend(totals.figures.all().into_iter().skip(1).map(Value::UInt));
+    row.extend(zeros(4));
+    row
+}
+
+fn forget(instance: &Instance) {
+    let entries = instance.processes().all();
+    let sights = entries.iter().filter_map(|entry| entry.sight.get());
+    sights.flat_map(|sight| sight.prepared()).for_each(|prepared| prepared.forget());
+}

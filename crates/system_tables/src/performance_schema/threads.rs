@@ -7,13 +7,14 @@ use instance::Instance;
 
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
+use crate::values::optional;
 
 pub(super) const TABLES: &[Table] = &[
     Table::summary(BY_THREAD, by_thread, |_| {}),
     Table::summary(BY_ACCOUNT, by_account, |_| {}),
     Table::summary(BY_HOST, by_host, |_| {}),
     Table::summary(BY_USER, by_user, |_| {}),
-    Table::events(USER_VARIABLES, |_, _| Rows::new()),
+    Table::events(USER_VARIABLES, user_variables),
     Table::events(VARIABLES, |_, _| Rows::new()),
     Table::events(LOG_STATUS, log_status),
 ];
@@ -101,4 +102,17 @@ fn log_status(instance: &Instance, _: &Viewer) -> Rows {
             stats.log_end_lsn, stats.checkpoint_lsn
         )),
     ]]
+}
+
+/// Those of sessions that live, by name.
+fn user_variables(instance: &Instance, _: &Viewer) -> Rows {
+    let mut rows = Rows::new();
+    for entry in instance.processes().all() {
+        let mut variables = entry.sight.get().map(|sight| sight.user_variables()).unwrap_or_default();
+        variables.sort_unstable();
+        rows.extend(variables.into_iter().map(|(name, value)| {
+            vec![Value::UInt(u64::from(entry.id.0)), Value::bytes(name), optional(value)]
+        }));
+    }
+    rows
 }

@@ -74,25 +74,25 @@ const X_HOST_STATEMENTS: Shape = Shape {
 };
 
 /// By what rows are summed, and what is counted beside it.
-type Split = fn(String, String) -> (String, String);
+pub(super) type Split = fn(String, String) -> (String, String);
 
-fn user_first(user: String, host: String) -> (String, String) {
+pub(super) fn user_first(user: String, host: String) -> (String, String) {
     (user, host)
 }
 
-fn host_first(user: String, host: String) -> (String, String) {
+pub(super) fn host_first(user: String, host: String) -> (String, String) {
     (host, user)
 }
 
 #[derive(Default)]
-struct Sums {
-    figures: ThreadFigures,
+pub(super) struct Sums {
+    pub figures: ThreadFigures,
     others: BTreeSet<String>,
     current: u64,
     total: u64,
 }
 
-fn sums(instance: &Instance, split: Split) -> BTreeMap<String, Sums> {
+pub(super) fn sums(instance: &Instance, split: Split) -> BTreeMap<String, Sums> {
     let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
     for ((user, host), account) in instance.telemetry.accounts.all() {
         let (name, other) = split(user, host);

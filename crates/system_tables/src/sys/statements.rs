@@ -18,8 +18,26 @@ pub(super) const TABLES: &[Table] = &[
     Table::of("sys", X_SORTING, |instance, _| sorting(instance, true)),
     Table::of("sys", TEMPORARY, |instance, _| temporary(instance, false)),
     Table::of("sys", X_TEMPORARY, |instance, _| temporary(instance, true)),
+    Table::of("sys", SLOWEST, |instance, _| slowest(instance, false)),
+    Table::of("sys", X_SLOWEST, |instance, _| slowest(instance, true)),
 ];
 
+const SLOWEST: Shape = Shape {
+    name: "statements_with_runtimes_in_95th_percentile",
+    columns: "query longtext?; db varchar(64)?; full_scan varchar(1); exec_count bigint unsigned; err_count \
+        bigint unsigned; warn_count bigint unsigned; total_latency varchar(11)?; max_latency \
+        varchar(11)?; avg_latency varchar(11)?; rows_sent bigint unsigned; rows_sent_avg decimal(21,0); \
+        rows_examined bigint unsigned; rows_examined_avg decimal(21,0); first_seen timestamp(6); \
+        last_seen timestamp(6); digest varchar(64)?",
+};
+const X_SLOWEST: Shape = Shape {
+    name: "x$statements_with_runtimes_in_95th_percentile",
+    columns: "query longtext?; db varchar(64)?; full_scan varchar(1); exec_count bigint unsigned; err_count \
+        bigint unsigned; warn_count bigint unsigned; total_latency bigint unsigned; max_latency bigint \
+        unsigned; avg_latency bigint unsigned; rows_sent bigint unsigned; rows_sent_avg decimal(21,0); \
+        rows_examined bigint unsigned; rows_examined_avg decimal(21,0); first_seen timestamp(6); \
+        last_seen timestamp(6); digest varchar(64)?",
+};
 const ANALYSIS: Shape = Shape {
     name: "statement_analysis",
     columns: "query longtext?; db varchar(64)?; full_scan varchar(1); exec_count bigint unsigned; err_count bigint \
@@ -290,4 +308,40 @@ fn temporary(instance: &Instance, is_raw: bool) -> Rows {
         rows.push(row);
     }
     rows
+}
+
+/// Those whose average is among the highest twentieth of all averages.
+fn slowest(instance: &Instance, is_raw: bool) -> Rows {
+    let style = Style { is_raw };
+    let all = by_latency(instance);
+    let mut averages: Vec<u64> = all.iter().map(|(_, one)| one.totals.timings.average_ns()).collect();
+    averages.sort_unstable();
+    let Some(limit) = averages.get((averages.len() * 19).div_ceil(20).saturating_sub(1)).copied() else {
+        return Rows::new();
+    };
+    let mut slow: Vec<_> =
+        all.into_iter().filter(|(_, one)| one.totals.timings.average_ns() >= limit).collect();
+    slow.sort_by_key(|(_, one)| std::cmp::Reverse(one.totals.timings.average_ns()));
+    let row = |(digest, one): Counted| {
+        let (timings, figures) = (&one.totals.timings, &one.totals.figures);
+        let scans = figures.no_index_used + figures.no_good_index_used > 0;
+        let mut row = vec![
+            style.query(&digest),
+            optional(digest.schema.as_deref()),
+            Value::bytes(if scans { "*" } else { "" }),
+            Value::UInt(timings.count),
+            Value::UInt(figures.errors),
+            Value::UInt(figures.warnings),
+            style.time(timings.sum_ns),
+            style.time(timings.max_ns),
+            style.time(timings.average_ns()),
+            Value::UInt(figures.rows_sent),
+            average(figures.rows_sent, timings.count),
+            Value::UInt(figures.rows_examined),
+            average(figures.rows_examined, timings.count),
+        ];
+        row.extend(ending(&digest, &one));
+        row
+    };
+    slow.into_iter().map(row).collect()
 }

@@ -13,12 +13,38 @@ use crate::values::{time, time_text};
 pub(super) const TABLES: &[Table] = &[
     Table::of("sys", STATISTICS, |instance, viewer| statistics(instance, viewer, false)),
     Table::of("sys", X_STATISTICS, |instance, viewer| statistics(instance, viewer, true)),
+    Table::of("sys", BUFFERED, |instance, viewer| buffered(instance, viewer, false)),
+    Table::of("sys", X_BUFFERED, |instance, viewer| buffered(instance, viewer, true)),
     Table::of("sys", INDEXES, |instance, viewer| indexes(instance, viewer, false)),
     Table::of("sys", X_INDEXES, |instance, viewer| indexes(instance, viewer, true)),
     Table::of("sys", SCANNED, |instance, viewer| scanned(instance, viewer, false)),
     Table::of("sys", X_SCANNED, |instance, viewer| scanned(instance, viewer, true)),
 ];
 
+const BUFFERED: Shape = Shape {
+    name: "schema_table_statistics_with_buffer",
+    columns: "table_schema varchar(64)?; table_name varchar(64)?; rows_fetched bigint unsigned; fetch_latency \
+        varchar(11)?; rows_inserted bigint unsigned; insert_latency varchar(11)?; rows_updated bigint \
+        unsigned; update_latency varchar(11)?; rows_deleted bigint unsigned; delete_latency \
+        varchar(11)?; io_read_requests decimal(42,0)?; io_read varchar(11)?; io_read_latency \
+        varchar(11)?; io_write_requests decimal(42,0)?; io_write varchar(11)?; io_write_latency \
+        varchar(11)?; io_misc_requests decimal(42,0)?; io_misc_latency varchar(11)?; \
+        innodb_buffer_allocated varchar(11)?; innodb_buffer_data varchar(11)?; innodb_buffer_free \
+        varchar(11)?; innodb_buffer_pages bigint?; innodb_buffer_pages_hashed bigint?; \
+        innodb_buffer_pages_old bigint?; innodb_buffer_rows_cached decimal(45,0)?",
+};
+const X_BUFFERED: Shape = Shape {
+    name: "x$schema_table_statistics_with_buffer",
+    columns: "table_schema varchar(64)?; table_name varchar(64)?; rows_fetched bigint unsigned; fetch_latency \
+        bigint unsigned; rows_inserted bigint unsigned; insert_latency bigint unsigned; rows_updated \
+        bigint unsigned; update_latency bigint unsigned; rows_deleted bigint unsigned; delete_latency \
+        bigint unsigned; io_read_requests decimal(42,0)?; io_read decimal(41,0)?; io_read_latency \
+        decimal(42,0)?; io_write_requests decimal(42,0)?; io_write decimal(41,0)?; io_write_latency \
+        decimal(42,0)?; io_misc_requests decimal(42,0)?; io_misc_latency decimal(42,0)?; \
+        innodb_buffer_allocated decimal(44,0)?; innodb_buffer_data decimal(44,0)?; innodb_buffer_free \
+        decimal(45,0)?; innodb_buffer_pages bigint?; innodb_buffer_pages_hashed bigint?; \
+        innodb_buffer_pages_old bigint?; innodb_buffer_rows_cached decimal(45,0)?",
+};
 const STATISTICS: Shape = Shape {
     name: "schema_table_statistics",
     columns: "table_schema varchar(64)?; table_name varchar(64)?; total_latency varchar(11)?; rows_fetched bigint \
@@ -92,6 +118,16 @@ fn statistics(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
         row
     };
     counted.iter().map(row).collect()
+}
+
+/// The same without the sum of times. Which pages of a table are in memory is not told.
+fn buffered(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
+    let without_sum = |mut row: Vec<Value>| {
+        row.remove(2);
+        row.extend(std::iter::repeat_with(|| Value::Null).take(7));
+        row
+    };
+    statistics(instance, viewer, is_raw).into_iter().map(without_sum).collect()
 }
 
 fn indexes(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {

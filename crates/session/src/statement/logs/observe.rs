@@ -16,7 +16,7 @@ use telemetry::{DigestEntry, StatementFigures, TransactionEvent};
 use crate::session::Session;
 use crate::statement::Done;
 use crate::statement::logs::event_name;
-use instance::{Counters, PreparedPlan};
+use instance::{Counters, PreparedPlan, PreparedSight};
 
 /// Where a kept plan keeps the digest of its statements.
 pub(crate) type KeptDigest = Arc<OnceLock<Arc<DigestEntry>>>;
@@ -37,6 +37,8 @@ pub(crate) struct Observation {
     /// Where the plan that runs wants to know it.
     plan_digest: Option<KeptDigest>,
     reads_without_index: bool,
+    /// The prepared statement that it executes.
+    pub prepared: Option<Arc<PreparedSight>>,
     /// The transaction that was open when the last statement ended, by its number.
     transaction: Option<(u64, u64)>,
     /// Statements so far.
@@ -152,6 +154,7 @@ impl Session {
     /// It is none that is summed up.
     pub(crate) fn forget_observation(&mut self) {
         self.observed.began = None;
+        self.observed.prepared = None;
     }
 
     /// What kind of statement it is; the outermost one says it first.
@@ -180,6 +183,7 @@ impl Session {
 
     /// It has come to an end; what its client is told follows.
     pub(crate) fn end_observation(&mut self, text: &[u8], result: &Result<Done, SqlError>) {
+        let prepared = self.observed.prepared.take();
         let Some(began) = self.observed.began.take() else { return };
         let now = *self.observed.ended.insert(Instant::now());
         let marks = Marks::of(&self.process.counters).since(&self.observed.before);
@@ -209,6 +213,9 @@ impl Session {
             reads_without_index: self.observed.reads_without_index,
         };
         self.observed.count += 1;
+        if let Some(prepared) = prepared {
+            prepared.add(ended.elapsed_ns, &ended.figures);
+        }
         if self.instance.telemetry.consumers.is_on() {
             self.sum_up(&ended);
         }
