@@ -37,7 +37,7 @@ mod write_set;
 mod entries;
 mod error;
 
-pub use auto_increment::AutoIncrement;
+pub use auto_increment::{AutoIncrement, last_until};
 pub use change::ChangeOutcome;
 pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
 pub use entries::EntryKey;

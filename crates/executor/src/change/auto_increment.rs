@@ -1,8 +1,9 @@
 //! The AUTO_INCREMENT column during one INSERT.
+use super::assign::Assigner;
 use crate::context::ExecContext;
-use datum::{SqlError, SqlMode, TypeKind, Value, error_code};
+use datum::{ColumnType, SqlError, SqlMode, TypeKind, Value, error_code};
 use schema::TableDef;
-use table::ReadyTable;
+use table::{ReadyTable, last_until};
 
 /// Values reserved from the table's counter. A statement reserves for all its rows at once, so that they follow each
 /// other even when others insert at the same time.
@@ -31,41 +32,58 @@ impl Generator {
         Generator { column: table.auto_increment_column(), next: 0, left: 0, rows, chunk: 1 }
     }
 
-    /// Fills the column of `row` in, if it asks for a generated value.
+    /// The column of `row` that will be filled in.
+    pub fn asked(&self, row: &[Value], context: &ExecContext<'_>) -> Option<usize> {
+        let zero_is_value = context.eval.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        self.column.filter(|&column| match number_of(&row[column]) {
+            Some(number) => number == 0 && !zero_is_value,
+            None => true,
+        })
+    }
+
+    /// Fills the column of `row` in, if it asks for a generated value. `number` counts the rows from 1 for messages.
     pub fn fill(
         &mut self,
         handle: &ReadyTable,
         row: &mut [Value],
+        assigner: &Assigner<'_>,
+        number: u64,
         context: &ExecContext<'_>,
     ) -> Result<Generated, SqlError> {
         let Some(column) = self.column else { return Ok(Generated::Nothing) };
-        let zero_is_value = context.eval.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let rows_left = self.rows;
         self.rows = self.rows.map(|rows| rows.saturating_sub(1));
-        match number_of(&row[column]) {
-            Some(0) if zero_is_value => return Ok(Generated::Nothing),
-            Some(0) | None => {}
-            Some(number) => {
-                return Ok(match u64::try_from(number) {
-                    Ok(number) => {
-                        self.pass(number, context.settings.auto_increment_increment.max(1));
-                        Generated::Explicit(number)
-                    }
-                    Err(_) => Generated::Nothing,
-                });
-            }
-        }
         let increment = context.settings.auto_increment_increment.max(1);
-        if self.left == 0 {
-            let offset = context.settings.auto_increment_offset;
-            let counter = handle.auto_increment();
+        if self.asked(row, context).is_none() {
+            let given = number_of(&row[column]).and_then(|number| u64::try_from(number).ok());
+            return Ok(match given {
+                Some(number) if number > 0 => {
+                    self.pass(number, increment);
+                    Generated::Explicit(number)
+                }
+                _ => Generated::Nothing,
+            });
+        }
+        let offset = context.settings.auto_increment_offset;
+        let counter = handle.auto_increment();
+        let is_first = self.left == 0;
+        if is_first {
             let count = rows_left.unwrap_or(self.chunk).max(1);
-            let reserved = counter.reserve(count, increment, offset).map(|first| (first, count));
-            let reserved = reserved.or_else(|| counter.reserve(1, increment, offset).map(|first| (first, 1)));
-            (self.next, self.left) = reserved.ok_or_else(|| error_code::ER_AUTOINC_READ_FAILED.plain())?;
+            let first = counter.reserve(count, increment, offset);
+            self.next = first.ok_or_else(|| error_code::ER_AUTOINC_READ_FAILED.plain())?;
+            self.left = count;
             self.chunk = (self.chunk * 2).min(CHUNK_MAX);
         }
-        let value = self.next;
+        let mut value = self.next;
+        if value > counter.maximum() {
+            if !is_first {
+                return Err(error_code::ER_AUTOINC_READ_FAILED.plain());
+            }
+            // Without strict mode the row gets the last number of its series.
+            let from = ColumnType { unsigned: true, ..ColumnType::new(TypeKind::LongLong) };
+            assigner.convert(column, &Value::UInt(value), &from, number, context.eval)?;
+            value = last_until(counter.maximum(), increment, offset);
+        }
         self.next = self.next.saturating_add(increment);
         self.left -= 1;
         row[column] = in_type(&handle.definition().columns[column].column_type, value);

@@ -5,7 +5,7 @@ use super::rules::CascadeRules;
 use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode, Savepoint};
-use schema::TableId;
+use schema::{ForeignKeyDef, TableId};
 use std::sync::Arc;
 use table::{ForeignKeyWalk, Relations, TableHandle, engine_error};
 
@@ -33,10 +33,12 @@ impl ForeignKeys {
         self.0.as_ref().is_some_and(|relations| !relations.parents.is_empty())
     }
 
+    /// Asks for the parents of those keys that `is_asked` names.
     pub async fn before_insert(
         &self,
         table: &TableHandle,
         row: &[Value],
+        is_asked: impl Fn(&ForeignKeyDef) -> bool,
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         let Some(relations) = self.0.as_deref().filter(|relations| !relations.parents.is_empty()) else {
@@ -44,7 +46,8 @@ impl ForeignKeys {
         };
         let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
         let walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
-        walk.check_parents(context.host.transaction(), relations, table, None, row).await
+        let parents = relations.parents.iter().filter(|link| is_asked(&link.key));
+        walk.check_parents(context.host.transaction(), parents, table, None, row).await
     }
 
     pub async fn before_update(
@@ -59,7 +62,7 @@ impl ForeignKeys {
         let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
         let mut walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
         walk.before_update(context.host.transaction(), relations, table, row_key, old, new).await?;
-        walk.check_parents(context.host.transaction(), relations, table, Some(old), new).await
+        walk.check_parents(context.host.transaction(), &relations.parents, table, Some(old), new).await
     }
 
     /// `replaced_by` is the row that REPLACE inserts next.

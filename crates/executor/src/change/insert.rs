@@ -16,7 +16,7 @@ use datum::{ColumnType, SqlError, Value, error_code};
 use engine::LockMode;
 use expression::ExprKind;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
-use schema::{ColumnDefault, TriggerEvent};
+use schema::{ColumnDefault, ForeignKeyDef, TriggerEvent};
 use table::{ChangeOutcome, ReadyTable};
 
 pub struct Inserter<'p> {
@@ -222,15 +222,20 @@ impl Inserter<'_> {
                 return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
             }
         }
-        let generated = self.generator.fill(&self.handle, &mut row, context)?;
-        if self.foreign_keys.is_child() {
-            let row_begin = context.host.transaction().savepoint();
-            if let Err(error) = self.foreign_keys.before_insert(&self.handle, &row, context).await {
-                // Of an ignored row; after an error nobody looks.
-                self.generator.give_back(generated);
-                self.outcome.duplicates += 1;
-                return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
-            }
+        // A row whose parents are missing takes no number; only a key that has the number itself is asked with it.
+        let asked = self.generator.asked(&row, context).filter(|_| self.foreign_keys.is_child());
+        if let Some(column) = asked {
+            row[column] = Value::Null;
+        }
+        let has_number = |key: &ForeignKeyDef| asked.is_some_and(|column| key.columns.contains(&column));
+        if !self.has_parents(&row, |key| !has_number(key), context).await? {
+            return Ok(());
+        }
+        let records = self.outcome.records;
+        let generated = self.generator.fill(&self.handle, &mut row, &self.assigner, records, context)?;
+        if asked.is_some() && !self.has_parents(&row, has_number, context).await? {
+            self.note_generated(generated);
+            return Ok(());
         }
         if self.fills() {
             self.outcome.affected_rows += 1;
@@ -256,6 +261,10 @@ impl Inserter<'_> {
                         self.generator.give_back(generated);
                         Ok(())
                     }
+                    // A number that the counter gave replaces no row.
+                    DuplicateRule::Replace if self.is_of_counter(index, generated) => {
+                        Err(self.handle.duplicate_error(index, &row))
+                    }
                     DuplicateRule::Replace => {
                         replace_existing(self, index, row_key, &row, context).await?;
                         self.note_generated(generated);
@@ -272,6 +281,32 @@ impl Inserter<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the parents of these foreign keys are there; a row that IGNORE leaves out for want of one counts for nothing.
+    async fn has_parents(
+        &mut self,
+        row: &[Value],
+        is_asked: impl Fn(&ForeignKeyDef) -> bool,
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        if !self.foreign_keys.is_child() {
+            return Ok(true);
+        }
+        let row_begin = context.host.transaction().savepoint();
+        let checked = self.foreign_keys.before_insert(&self.handle, row, is_asked, context).await;
+        let Err(error) = checked else { return Ok(true) };
+        self.refused += 1;
+        pardon(error, self.plan.ignore, row_begin, &self.handle, context).await?;
+        Ok(false)
+    }
+
+    /// Whether the index is of the column whose number was given by the counter.
+    fn is_of_counter(&self, index: usize, generated: Generated) -> bool {
+        let table = self.handle.definition();
+        let column = table.auto_increment_column();
+        let leads = |column| table.indexes[index].parts.first().is_some_and(|part| part.column == column);
+        matches!(generated, Generated::Value(_)) && column.is_some_and(leads)
     }
 
     fn note_generated(&mut self, generated: Generated) {

@@ -1,6 +1,6 @@
 //! Whether a row's parents are there, and whether a row has children.
 use super::ForeignKeyWalk;
-use super::link::{ChildLink, Parent, ParentLink, Relations};
+use super::link::{ChildLink, Parent, ParentLink};
 use crate::error::engine_error;
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
@@ -12,12 +12,12 @@ impl ForeignKeyWalk<'_> {
     pub async fn check_parents(
         &self,
         transaction: &mut Transaction,
-        relations: &Relations,
+        parents: impl IntoIterator<Item = &ParentLink>,
         child: &TableHandle,
         old: Option<&[Value]>,
         new: &[Value],
     ) -> Result<(), SqlError> {
-        for link in &relations.parents {
+        for link in parents {
             self.check_parent(transaction, link, child, old, new).await?;
         }
         Ok(())
