@@ -43,6 +43,27 @@ fn halves_to_even(mut scientific: String, number: f64) -> String {
     scientific
 }
 
+/// The characters that a DOUBLE may take where it becomes a text.
+const TEXT_WIDTH: usize = 22;
+
+/// As `write_double`, for a text that the number becomes: what is longer than 22 characters is written with an exponent,
+/// with as many digits as fit. Results that are sent as numbers are not cut.
+pub fn write_double_as_text(number: f64, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
+    let start = text.len();
+    write_double(number, digits, text);
+    if digits.is_some() || text.len() - start <= TEXT_WIDTH {
+        return;
+    }
+    text.truncate(start);
+    let mut scientific = halves_to_even(format!("{number:e}"), number);
+    if scientific.len() > TEXT_WIDTH {
+        let cut = scientific.len() - TEXT_WIDTH;
+        let digits = scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+        scientific = format!("{number:.places$e}", places = digits.saturating_sub(1 + cut));
+    }
+    text.extend_from_slice(scientific.as_bytes());
+}
+
 pub fn write_float(number: f32, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
     match digits {
         Some((_, scale)) => write_fixed(f64::from(number), scale, text),
@@ -156,6 +177,22 @@ mod tests {
         ] {
             let mut text = Vec::new();
             write_double(number, None, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn texts_of_doubles_have_22_characters() {
+        for (number, expected) in [
+            (2020.0 / 2_147_483_647.0, "9.40635800799651e-7"),
+            (1e-10 / 3.0, "3.3333333333333335e-11"),
+            (-1e-10 / 3.0, "-3.333333333333333e-11"),
+            (1e20 / 3.0, "3.333333333333333e19"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (1e-15, "0.000000000000001"),
+        ] {
+            let mut text = Vec::new();
+            write_double_as_text(number, None, &mut text);
             assert_eq!(String::from_utf8(text).unwrap(), expected);
         }
     }

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use crate::column_type::{ColumnType, TypeKind};
 use crate::json::json_shown;
-use crate::number_text::{write_double, write_float};
+use crate::number_text::{write_double_as_text, write_float};
 use crate::value::Value;
 
 impl Value {
@@ -18,7 +18,7 @@ impl Value {
             Value::Int(number) => write_integer(number, number.is_negative(), column, text),
             Value::UInt(number) => write_integer(number, false, column, text),
             Value::Float(number) => write_float(*number, float_digits(column), text),
-            Value::Double(number) => write_double(*number, float_digits(column), text),
+            Value::Double(number) => write_double_as_text(*number, float_digits(column), text),
             Value::Decimal(number) => number.write_text(text),
             Value::Bytes(bytes) => text.extend_from_slice(bytes),
             Value::Date(date) => date.write_text(text),

@@ -329,6 +329,9 @@ impl Time {
         }
         let [days, hours, minutes, seconds] = read_clock(&mut cursor)?;
         let (micros, rounds_up) = read_fraction(&mut cursor);
+        if has_exponent(cursor.rest()) {
+            return None;
+        }
         if minutes > 59 || seconds > 59 {
             return None;
         }
@@ -407,6 +410,14 @@ fn read_clock(cursor: &mut Cursor<'_>) -> Option<[u32; 4]> {
         return Some([days, first, 0, 0]);
     }
     Some([0, first / 10_000, first / 100 % 100, first % 100])
+}
+
+/// Whether a number goes on with an exponent, which no time has.
+fn has_exponent(rest: &[u8]) -> bool {
+    match rest {
+        [b'e' | b'E', b'+' | b'-', digit, ..] | [b'e' | b'E', digit, ..] => digit.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// Microseconds after a point, and whether a seventh digit rounds them up.

@@ -279,7 +279,7 @@ impl Accumulator {
                 if average {
                     quotient(sum, *count, call)?
                 } else {
-                    Value::Decimal(sum.clone())
+                    summed(sum, call)
                 }
             }
             State::Doubles { sum, count } => Value::Double(if average { *sum / *count as f64 } else { *sum }),
@@ -371,6 +371,15 @@ pub(super) fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
         (_, Value::Null) => Ordering::Greater,
         _ => Ordering::Equal,
     }
+}
+
+/// A sum with the digits after the point that its type has.
+pub(super) fn summed(sum: &Decimal, call: &AggregateCall) -> Value {
+    let padded = match call.ty.column.kind {
+        TypeKind::Decimal { scale, .. } if sum.scale() < scale => sum.rescale(scale).ok(),
+        _ => None,
+    };
+    Value::Decimal(padded.unwrap_or_else(|| sum.clone()))
 }
 
 pub(super) fn quotient(sum: &Decimal, count: u64, call: &AggregateCall) -> Result<Value, SqlError> {

@@ -5,7 +5,7 @@ use datum::{ColumnType, SqlError, TypeKind, error_code};
 use super::{AggregateCall, AggregateFunction};
 use crate::build::{BindContext, Wanted, bytes_max, is_bit_string};
 use crate::collations::Purpose;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 
 impl AggregateCall {
@@ -30,6 +30,9 @@ impl AggregateCall {
             bind.short_bits_marker(&mut arguments[0], BIT_STRING_BYTES_MAX as u32);
         }
         arguments.iter_mut().try_for_each(|argument| bind.expect(argument, wanted))?;
+        if matches!(wanted, Wanted::Text | Wanted::Bits) {
+            arguments.iter().for_each(|argument| bind.refuse_numbers_of_markers(argument));
+        }
         let ty = match function {
             AggregateFunction::Count => number(ColumnType::bigint().not_null()),
             AggregateFunction::Sum => sum_type(bind, &mut arguments[0], distinct, (22, 0))?,
@@ -93,12 +96,31 @@ fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
         cast_integer(bind, argument)?;
         return Ok(number(ColumnType::bigint_unsigned().not_null()));
     }
-    let length = bytes_max(&argument.ty.column);
+    let length = bytes_max(&argument.ty.column).min(cut_length(bind, argument));
     if length > BIT_STRING_BYTES_MAX {
         return Err(error_code::ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE.plain());
     }
     let column = ColumnType { unsigned: true, ..text_column(length, CollationId::BINARY) };
     Ok(ExprType::new(column.not_null(), Coercibility::Implicit))
+}
+
+/// The bytes that LEFT, RIGHT or SUBSTRING with constants leave at most.
+fn cut_length(bind: &BindContext, argument: &Expr) -> u64 {
+    let ExprKind::Call(function, arguments) = &argument.kind else { return u64::MAX };
+    let number = |place: usize| match arguments.get(place).and_then(|argument| bind.decisive(argument)) {
+        Some(datum::Value::Int(number)) => u64::try_from(number).ok(),
+        _ => None,
+    };
+    match function.name {
+        "left" | "right" => number(1).unwrap_or(u64::MAX),
+        "substring" | "substr" | "mid" => {
+            let begun = number(1).filter(|begin| *begin > 0).map(|begin| {
+                arguments.first().map_or(0, |text| bytes_max(&text.ty.column)).saturating_sub(begin - 1)
+            });
+            begun.unwrap_or(u64::MAX).min(number(2).unwrap_or(u64::MAX))
+        }
+        _ => u64::MAX,
+    }
 }
 
 /// The most decimal digits of an integer type, which SUM's precision starts from.

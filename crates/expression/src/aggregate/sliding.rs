@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use datum::{Decimal, SqlError, TypeKind, Value};
 
-use super::accumulator::{double, integer, order, overflow, quotient, spread};
+use super::accumulator::{double, integer, order, overflow, quotient, spread, summed};
 use super::{Accumulator, AggregateCall, AggregateFunction};
 use crate::context::EvalContext;
 
@@ -236,7 +236,7 @@ impl SlidingAggregate {
                 if average { quotient(&sum, *count, call)? } else { Value::Decimal(sum) }
             }
             State::Decimals { sum, count } if average => quotient(sum, *count, call)?,
-            State::Decimals { sum, .. } => Value::Decimal(sum.clone()),
+            State::Decimals { sum, .. } => summed(sum, call),
             State::Doubles { sum, count } => {
                 Value::Double(if average { sum.value() / *count as f64 } else { sum.value() })
             }

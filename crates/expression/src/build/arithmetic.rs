@@ -195,10 +195,11 @@ impl BindContext {
         };
         match &operand.kind {
             // What is negated again is a DECIMAL.
-            ExprKind::Literal(Value::Int(number)) if *number < 0 && *number != i64::MIN => {
-                return Ok(negated_again(&operand.ty.column, Decimal::from_i64(-number)));
+            ExprKind::Literal(Value::Int(number)) if *number < 0 => {
+                let number = Decimal::from_u64(number.unsigned_abs());
+                return Ok(negated_again(&operand.ty.column, number));
             }
-            ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => {
+            ExprKind::Literal(Value::Int(number)) => {
                 return Ok(Expr::literal(Value::Int(-number), operand.ty.column));
             }
             ExprKind::Literal(Value::UInt(number)) if *number == i64::MIN.unsigned_abs() => {
@@ -215,6 +216,15 @@ impl BindContext {
                 return Ok(Expr::literal(Value::Double(-number), operand.ty.column));
             }
             _ => {}
+        }
+        let is_computed = !matches!(operand.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
+        if is_computed
+            && operand.ty.column.unsigned
+            && operand.ty.column.kind.is_integer()
+            && let Some(Value::UInt(number)) = self.constant_value(&operand)
+            && number > i64::MIN.unsigned_abs()
+        {
+            return self.negate(self.converted(operand, ColumnType::decimal(20, 0)));
         }
         // The negative of a number beyond BIGINT is a BIGINT or a DECIMAL, as its value is.
         if matches!(self.peek(&operand), Some(Value::UInt(_))) {

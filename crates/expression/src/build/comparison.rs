@@ -80,6 +80,10 @@ impl BindContext {
             self.fold_stored(&right, &mut left)?;
         }
         let mode = self.compare_mode(operation, &mut left, &mut right)?;
+        if mode == CompareMode::DateTime && operation != CASE {
+            left = self.moment_of_choice(left);
+            right = self.moment_of_choice(right);
+        }
         if is_numeric(mode) {
             left = self.as_number(left, ColumnType::double())?;
             right = self.as_number(right, ColumnType::double())?;
@@ -87,6 +91,17 @@ impl BindContext {
         let nullable = operator != ComparisonOperator::NullSafeEqual
             && (left.ty.column.nullable || right.ty.column.nullable);
         Ok(boolean(ExprKind::Compare(operator, mode, Box::new(left), Box::new(right)), nullable))
+    }
+
+    /// What CASE or IF give beside a moment is NULL where it is no moment; another text is the zero moment there.
+    fn moment_of_choice(&self, choice: Expr) -> Expr {
+        let is_text = choice.ty.column.kind.is_string() && choice.ty.column.is_text();
+        match choice.kind {
+            ExprKind::Case { .. } if is_text => {
+                self.converted(choice, ColumnType::new(TypeKind::DateTime { fsp: 6 }))
+            }
+            _ => choice,
+        }
     }
 
     /// Equality with one of several, of which one that is no moment simply equals none.

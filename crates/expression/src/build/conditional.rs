@@ -144,10 +144,18 @@ impl BindContext {
         let has_otherwise = otherwise.is_some();
         results.extend(otherwise);
         self.derive_together(&mut results);
+        let given: Vec<Option<Expr>> =
+            results.iter().map(|result| result.ty.column.is_hex_literal().then(|| result.clone())).collect();
         let mut ty = self.unified_type("case", &mut results, Merging::Value)?;
         ty.column.nullable |= !has_otherwise;
         let mut results: Vec<Expr> =
             results.into_iter().map(|result| self.convert_branch(result, &ty)).collect::<Result<_, _>>()?;
+        // A number in hexadecimal stays one where a number is wanted of the text that it becomes here.
+        for (result, given) in results.iter_mut().zip(given) {
+            if let Some(given) = given.filter(|_| !result.ty.column.is_hex_literal()) {
+                result.kind = ExprKind::Branch(Box::new(given));
+            }
+        }
         let otherwise = if has_otherwise { results.pop().map(Box::new) } else { None };
         let whens = conditions.into_iter().zip(results).collect();
         Ok(Expr { kind: ExprKind::Case { operand: None, whens, otherwise }, ty })

@@ -46,6 +46,8 @@ impl BindContext {
             _ => {}
         }
         match self.peek(constant).or_else(|| self.marker_value(constant)) {
+            // Nothing is no time: it is compared as a text.
+            Some(Value::Bytes(text)) if text.is_empty() => return false,
             Some(Value::Bytes(text)) if constant.ty.column.is_text() => {
                 let digits = fraction_digits(&text, true);
                 !is_plain(Value::Bytes(text), Reading::Fraction { digits, is_time: true }) || digits > fsp
@@ -79,13 +81,15 @@ impl BindContext {
 
     /// Beside a BIGINT, YEAR, TIME or date column a constant of another kind is of the column's type where the column would
     /// store it unchanged; beside a date column only a number.
-    pub(super) fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+    pub(crate) fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         if !matches!(column.kind, ExprKind::Column(_)) || matches!(constant.kind, ExprKind::Column(_)) {
             return Ok(());
         }
         let own = &constant.ty.column;
         match &column.ty.column.kind {
-            TypeKind::LongLong if own.is_text() => return self.fold_integer_text(column, constant),
+            TypeKind::LongLong | TypeKind::Year if own.is_text() => {
+                return self.fold_integer_text(column, constant);
+            }
             TypeKind::LongLong if own.kind.is_integer() => {}
             TypeKind::LongLong => {
                 let value = self.constant_value(constant);
@@ -103,7 +107,7 @@ impl BindContext {
     }
 
     /// The value of an expression that is the same in all rows; the plan is then for this value only.
-    fn constant_value(&self, constant: &Expr) -> Option<Value> {
+    pub(super) fn constant_value(&self, constant: &Expr) -> Option<Value> {
         if let Some(value) = self.decisive(constant) {
             return Some(value);
         }
@@ -112,11 +116,10 @@ impl BindContext {
     }
 
     /// A constant text beside a BIGINT or YEAR column that is compared as text is the number which its beginning says.
-    pub(crate) fn fold_integer_text(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+    fn fold_integer_text(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         let is_column = matches!(column.kind, ExprKind::Column(_));
         match column.ty.column.kind {
-            TypeKind::Year if is_column => self.fold_stored(column, constant),
-            TypeKind::LongLong if is_column && constant.ty.column.is_text() => {
+            TypeKind::Year | TypeKind::LongLong if is_column && constant.ty.column.is_text() => {
                 let Some(value) = self.decisive(constant) else { return Ok(()) };
                 let number = value.to_f64(&constant.ty.column, &mut |warning| self.warn(warning));
                 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -125,7 +128,7 @@ impl BindContext {
                 {
                     *constant = Expr::int(number as i64);
                 }
-                Ok(())
+                self.fold_stored(column, constant)
             }
             _ => Ok(()),
         }
@@ -191,9 +194,28 @@ impl BindContext {
             _ => return,
         };
         let is_known = self.peek(literal).is_some();
+        if self.become_cut_date(column, literal, name) {
+            return;
+        }
         if !self.become_date(column, literal) && is_known && !is_member && is_number(literal) {
             self.warn_of_stored(name, column, &literal.to_string(), Severity::Warning);
         }
+    }
+
+    /// A DECIMAL that is a date but for its fraction is that date, with a warning.
+    fn become_cut_date(&self, column: &Expr, literal: &mut Expr, name: &str) -> bool {
+        const DATE_MAX: f64 = 99_991_231.0;
+        let Some(Value::Decimal(number)) = self.peek(literal) else { return false };
+        let number = Value::Decimal(number).to_f64(&literal.ty.column, &mut datum::no_warning).unwrap_or(0.0);
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        let is_cut = number.fract() != 0.0 && number <= DATE_MAX;
+        let moment = datum::DateTime::from_number(number as i64, lenient).filter(|_| is_cut && number >= 1.0);
+        let Some(moment) = moment else { return false };
+        self.decide_by(literal);
+        self.warn_of_stored(name, column, &literal.to_string(), Severity::Warning);
+        let target = ColumnType::new(TypeKind::DateTime { fsp: 0 });
+        *literal = Expr::literal(Value::DateTime(moment), target.not_null());
+        true
     }
 
     /// Replaces a number by the moment that a column stores of it, if there is one. A marker beside a DATE column has that type

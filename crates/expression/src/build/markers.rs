@@ -119,6 +119,17 @@ impl BindContext {
         self.derive(expr, self.wanted_type(Wanted::Text));
     }
 
+    /// A marker whose value is asked for as a text; numbers and moments keep their types.
+    pub fn told_text_marker(&self, expr: &mut Expr) {
+        let is_other = self.marker(expr).is_some()
+            && !expr.ty.column.kind.is_string()
+            && expr.ty.column.kind != TypeKind::Null;
+        if is_other && !self.markers.keeps_types {
+            self.markers.is_refused.set(true);
+        }
+        self.text_marker(expr);
+    }
+
     /// A text marker that is a binary string of at most so many bytes.
     pub(crate) fn short_bits_marker(&self, expr: &mut Expr, bytes: u32) {
         let column = ColumnType::varbinary(bytes);
@@ -177,18 +188,55 @@ impl BindContext {
             }
         };
         for expr in exprs {
+            let given = expr.ty.column.kind.clone();
             self.derive(expr, column.clone());
+            // Beside floating numbers every number is a DOUBLE.
+            let is_real = column.kind.is_floating() && given.is_numeric() && !given.is_floating();
+            if is_real && self.marker(expr).is_some() && !self.markers.keeps_types {
+                let marker = std::mem::replace(expr, Expr::null());
+                *expr = self.converted(marker, column.clone());
+                continue;
+            }
             // An exact number is a DECIMAL of all digits beside other than integers.
             let given = &expr.ty.column.kind;
             let is_exact = given.is_integer() && matches!(column.kind, TypeKind::Decimal { .. });
             if is_exact && self.marker(expr).is_some() {
-                let marker = std::mem::replace(expr, Expr::null());
-                let ty = ExprType::new(
-                    ColumnType { nullable: marker.ty.column.nullable, ..column.clone() },
-                    Coercibility::Numeric,
-                );
-                *expr = Expr { kind: ExprKind::Relabel(Box::new(marker)), ty };
+                self.relabel(expr, &column);
             }
+        }
+    }
+
+    /// The exact number of a marker, with the digits that it has itself, in the type that is wanted.
+    fn relabel(&self, expr: &mut Expr, column: &ColumnType) {
+        let marker = std::mem::replace(expr, Expr::null());
+        let column = ColumnType { nullable: marker.ty.column.nullable, ..column.clone() };
+        let ty = ExprType::new(column, Coercibility::Numeric);
+        *expr = Expr { kind: ExprKind::Relabel(Box::new(marker)), ty };
+    }
+
+    /// Where a text is expected of a number that is computed of markers alone, they keep their types, as all of the
+    /// statement then do.
+    pub fn refuse_numbers_of_markers(&self, expr: &Expr) {
+        let is_computed = !matches!(expr.kind, ExprKind::Parameter(_));
+        if is_computed && !self.markers.keeps_types && self.is_number_of_markers(expr) {
+            self.markers.is_refused.set(true);
+        }
+    }
+
+    /// Whether the expression is a number that operators make of markers which are numbers.
+    fn is_number_of_markers(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Parameter(_) => self.marker(expr).is_some() && expr.ty.column.kind.is_numeric(),
+            ExprKind::Cast(operand) | ExprKind::Relabel(operand) | ExprKind::Negate(operand) => {
+                self.is_number_of_markers(operand)
+            }
+            ExprKind::Arithmetic(_, left, right) => {
+                self.is_number_of_markers(left) && self.is_number_of_markers(right)
+            }
+            ExprKind::Call(function, arguments) if matches!(function.name, "abs" | "ceiling" | "floor") => {
+                arguments.iter().all(|argument| self.is_number_of_markers(argument))
+            }
+            _ => false,
         }
     }
 
@@ -256,7 +304,11 @@ impl BindContext {
                 self.read_numeral(expr, Numeral::Any);
                 (false, false)
             }
-            Wanted::Decimal => (is_number || given.is_string(), given.is_temporal() || given.is_floating()),
+            Wanted::Decimal if is_number && !self.markers.keeps_types => {
+                self.relabel(expr, &column);
+                (false, false)
+            }
+            Wanted::Decimal => (given.is_string(), given.is_temporal() || given.is_floating()),
             wanted if wanted.is_moment() => return self.expect_moment(expr, wanted, &given),
             Wanted::Time => (!given.is_temporal() || given.has_date(), false),
             _ => (false, false),

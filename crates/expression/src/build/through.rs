@@ -120,6 +120,13 @@ impl BindContext {
                     };
                     let column = ColumnType { nullable: ty.column.nullable, ..column };
                     let ty = ExprType::new(column, Coercibility::Numeric);
+                    if target.kind.is_integer() && ty.column.kind.is_temporal() {
+                        // The fraction of a second is cut, not rounded.
+                        let moment = Expr { kind: ExprKind::Call(function, arguments), ty };
+                        let number = self.converted(moment, ColumnType::decimal(20, 6));
+                        let whole = self.call("truncate", vec![number, Expr::int(0)])?;
+                        return Ok(self.converted(whole, target));
+                    }
                     return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
                 }
                 // Times and years are compared as numbers with numbers, others as texts.

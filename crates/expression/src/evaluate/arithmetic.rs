@@ -168,6 +168,14 @@ fn decimals(
     };
     let result = result.map_err(|_| overflow("DECIMAL", node, context))?;
     let Some(result) = result else { return Ok(division_by_zero(context)) };
+    // Only what is subtracted of DECIMALs without a sign can be below zero.
+    if node.ty.column.unsigned
+        && operator == ArithmeticOperator::Subtract
+        && result.is_negative()
+        && !context.settings.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)
+    {
+        return Err(overflow("DECIMAL UNSIGNED", node, context));
+    }
     match node.ty.column.kind {
         TypeKind::Decimal { scale, .. } => {
             // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here.

@@ -1,8 +1,12 @@
 //! Comparison operators, IN, BETWEEN and LIKE.
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use collation::LikePattern;
-use datum::{CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Value, error_code};
+use datum::{
+    ColumnType, CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Time, TypeKind, Value,
+    error_code,
+};
 
 use crate::constant_set::ListId;
 use crate::context::EvalContext;
@@ -66,6 +70,25 @@ fn plain_moment((value, expr): (&Value, &Expr), context: &EvalContext) -> Option
     }
 }
 
+/// Warns of a text that meets NULL as it would be warned of beside a value.
+fn tell_alone(mode: CompareMode, (value, expr): (&Value, &Expr), context: &EvalContext) {
+    if !matches!(value, Value::Bytes(_)) || matches!(mode, CompareMode::Text(_) | CompareMode::Json) {
+        return;
+    }
+    let (other, kind) = match mode {
+        CompareMode::DateTime => (Value::DateTime(DateTime::ZERO), TypeKind::DateTime { fsp: 0 }),
+        CompareMode::Time => (Value::Time(Time::ZERO), TypeKind::Time { fsp: 0 }),
+        _ => (Value::Int(0), TypeKind::LongLong),
+    };
+    datum::compare(
+        mode,
+        Operand { value, column: &expr.ty.column },
+        Operand { value: &other, column: &ColumnType::new(kind) },
+        &moment_context(context, false),
+        &mut |warning| context.warn(warning),
+    );
+}
+
 pub(super) fn compare(
     operator: ComparisonOperator,
     mode: CompareMode,
@@ -85,7 +108,12 @@ pub(super) fn compare(
         return Ok(None);
     }
     let right_value = right.eval_ref(row, context)?;
-    if operator == ComparisonOperator::NullSafeEqual && (left_value.is_null() || right_value.is_null()) {
+    if left_value.is_null() || right_value.is_null() {
+        tell_alone(mode, (&left_value, left), context);
+        if operator != ComparisonOperator::NullSafeEqual {
+            return Ok(None);
+        }
+        tell_alone(mode, (&right_value, right), context);
         return Ok(Some(left_value.is_null() && right_value.is_null()));
     }
     let ordering = order(mode, (&left_value, left), (&right_value, right), context);
@@ -148,19 +176,21 @@ pub(super) fn between(
     {
         return Ok(Some((low..=high).contains(&value) != negated));
     }
-    let value = operand.eval_ref(row, context)?;
+    let mut value = operand.eval_ref(row, context)?;
     if value.is_null() {
         return Ok(None);
     }
+    // A text is read as a number once, and both bounds are read whatever the first one says.
+    if mode == CompareMode::Double && matches!(&*value, Value::Bytes(_)) {
+        let number = value.to_f64(&operand.ty.column, &mut |warning| context.warn(warning));
+        value = Cow::Owned(number.map_or(Value::Null, Value::Double));
+    }
     let low_value = low.eval_ref(row, context)?;
     let above = order(mode, (&value, operand), (&low_value, low), context).map(Ordering::is_ge);
-    if above == Some(false) {
-        return Ok(Some(negated));
-    }
     let high_value = high.eval_ref(row, context)?;
     let below = order(mode, (&value, operand), (&high_value, high), context).map(Ordering::is_le);
     Ok(match (above, below) {
-        (_, Some(false)) => Some(negated),
+        (Some(false), _) | (_, Some(false)) => Some(negated),
         (Some(true), Some(true)) => Some(!negated),
         _ => None,
     })

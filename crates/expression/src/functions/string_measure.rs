@@ -201,6 +201,9 @@ fn infer_field(
 /// FIELD(NULL, ...) is 0, not NULL.
 fn field(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let wanted = arguments.value(0)?;
+    if wanted.is_null() {
+        return Ok(Value::Int(0));
+    }
     let collation = arguments.collation(0);
     for index in 1..arguments.len() {
         let candidate = arguments.value(index)?;
@@ -208,6 +211,10 @@ fn field(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             (Value::Null, _) | (_, Value::Null) => false,
             (Value::Bytes(left), Value::Bytes(right)) => collation.compare(left, right).is_eq(),
             (Value::Double(left), Value::Double(right)) => left == right,
+            // Integers are the same where their 64 bits are, whatever their signs.
+            (Value::Int(number), Value::UInt(bits)) | (Value::UInt(bits), Value::Int(number)) => {
+                number.cast_unsigned() == *bits
+            }
             (left, right) => {
                 let number = |value: &Value, place: usize| {
                     value.to_decimal(&arguments.exprs[place].ty.column, &mut datum::no_warning)
@@ -250,8 +257,8 @@ fn infer_strcmp(
         bind.compare(ComparisonOperator::Equal, arguments[0].clone(), arguments[1].clone())?;
     }
     let [left, right] = arguments else { unreachable!("it has two arguments") };
-    bind.fold_integer_text(left, right)?;
-    bind.fold_integer_text(right, left)?;
+    bind.become_of_column(left, right)?;
+    bind.become_of_column(right, left)?;
     truth_of_texts(bind, name, arguments)
 }
 

@@ -141,7 +141,9 @@ impl<'p> Planner<'p> {
     }
 
     fn bind_window_value(&mut self, value: &ast::Expr<'p>) -> Result<Expr, SqlError> {
-        let value = self.bind(value)?;
+        let mut value = self.bind(value)?;
+        self.context.bind.told_text_marker(&mut value);
+        self.context.bind.refuse_numbers_of_markers(&value);
         self.without_year(value)
     }
 

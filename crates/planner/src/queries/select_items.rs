@@ -41,7 +41,7 @@ impl<'p> Planner<'p> {
                     let name = alias.map_or(*name, |alias| alias.name).to_owned();
                     let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
                     let mut expr = self.bind(expr)?;
-                    self.context.bind.text_marker(&mut expr);
+                    self.context.bind.told_text_marker(&mut expr);
                     let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
                     if is_alias {
                         self.block().later_aliases.remove(0);

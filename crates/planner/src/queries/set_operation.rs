@@ -52,8 +52,8 @@ impl<'p> Planner<'p> {
         let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
         let right_types: Vec<ColumnType> =
             right.columns.into_iter().map(|column| column.column_type).collect();
-        let left = self.convert_columns(left.logical, &left_types, &types)?;
-        let right = self.convert_columns(right.logical, &right_types, &types)?;
+        let left = self.convert_columns(self.with_kept_digits(left.logical), &left_types, &types)?;
+        let right = self.convert_columns(self.with_kept_digits(right.logical), &right_types, &types)?;
         let key = |(at, column): (usize, &OutputColumn)| Expr::column(at, column.column_type.clone());
         let keys: Vec<Expr> = columns.iter().enumerate().map(key).collect();
         let logical = match operator {
@@ -67,6 +67,17 @@ impl<'p> Planner<'p> {
             }
         };
         Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
+    }
+
+    /// The DECIMALs that a query chooses have the digits of their types here, as in a temporary table.
+    fn with_kept_digits(&self, mut query: Logical) -> Logical {
+        if let Logical::Select(select) = &mut query {
+            for item in &mut select.bound.items {
+                let expr = std::mem::replace(&mut item.expr, Expr::null());
+                item.expr = self.context.bind.kept(expr);
+            }
+        }
+        query
     }
 
     fn convert_columns(
