@@ -47,5 +47,6 @@ ALL = {
     "java": Suite("java_suite", "java", ["java", "javac", "mvn"]),
     "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
+    "phpmyadmin": Suite("phpmyadmin_suite", "phpmyadmin", ["php"]),
     "mediawiki": Suite("php_suite", "mediawiki", ["php"], ["mediawiki.php", "mediawiki", "mediawiki-classes"]),
 }
