@@ -30,6 +30,8 @@ struct LockedAlias {
     table: LockName,
     alias: String,
     mode: LockMode,
+    /// The statement named it; what views and foreign keys brought along may have the same name.
+    is_named: bool,
 }
 
 impl TableLocks {
@@ -91,14 +93,14 @@ impl Session {
             let name = self.table_name(table.table)?;
             self.require_changeable(&name.database)?;
             let alias = table.alias.map_or(table.table.name.name, |alias| alias.name);
-            if aliases.iter().any(|earlier| same_alias(&earlier.alias, alias)) {
+            if aliases.iter().any(|earlier| earlier.is_named && same_alias(&earlier.alias, alias)) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias]));
             }
             let mode = match table.kind {
                 LockTableKind::Read | LockTableKind::ReadLocal => LockMode::NoWrite,
                 LockTableKind::Write | LockTableKind::LowPriorityWrite => LockMode::Exclusive,
             };
-            aliases.push(LockedAlias { table: name.lock(), alias: alias.to_owned(), mode });
+            aliases.push(LockedAlias { table: name.lock(), alias: alias.to_owned(), mode, is_named: true });
             if self.temporary.has(&name) {
                 aliases.pop();
                 continue;
@@ -123,7 +125,8 @@ impl Session {
         for (name, mode) in reach.locks() {
             let mode = if mode == LockMode::Shared { LockMode::NoWrite } else { LockMode::Exclusive };
             if let LockName::Table(_, table) = &name {
-                aliases.push(LockedAlias { table: name.clone(), alias: table.to_string(), mode });
+                let alias = table.to_string();
+                aliases.push(LockedAlias { table: name.clone(), alias, mode, is_named: false });
             }
             wanted.push((name, mode));
         }
@@ -157,7 +160,7 @@ impl Session {
                 self.lock_below(&below, mode, wanted, aliases);
             } else if self.instance.catalog().table(database, name).is_some() {
                 wanted.push((table.clone(), mode));
-                aliases.push(LockedAlias { table, alias: name.clone(), mode });
+                aliases.push(LockedAlias { table, alias: name.clone(), mode, is_named: false });
             }
         }
     }
@@ -200,8 +203,9 @@ impl Session {
                 .table_locks
                 .aliases
                 .iter()
-                .find(|locked| locked.table == table && same_alias(&locked.alias, &used.alias))
-                .map(|locked| locked.mode);
+                .filter(|locked| locked.table == table && same_alias(&locked.alias, &used.alias))
+                .map(|locked| locked.mode)
+                .max();
             check_lock(locked, mode, &used.alias)?;
         }
         Ok(())
