@@ -104,6 +104,8 @@ impl Restorer<'_, '_, '_> {
         if let Some(separator) = aggregate.separator {
             self.text(" separator ")?;
             self.plain_literal(&separator)?;
+        } else if self.view().is_some() && aggregate.kind == AggregateKind::GroupConcat {
+            self.text(" separator ','")?;
         }
         self.text(")")?;
         match &aggregate.over {

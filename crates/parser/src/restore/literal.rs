@@ -79,7 +79,9 @@ impl Restorer<'_, '_, '_> {
     /// `after` keeps the introducer apart from a literal that begins with a letter.
     fn introducer(&mut self, charset: Option<&str>, after: &str) -> Result {
         match charset {
-            Some(charset) => write!(self.out, "_{charset}{after}"),
+            // MySQL shows the set by the name that it has today.
+            Some(charset) if charset.eq_ignore_ascii_case("utf8") => write!(self.out, "_utf8mb3{after}"),
+            Some(charset) => write!(self.out, "_{}{after}", charset.to_ascii_lowercase()),
             None => Ok(()),
         }
     }

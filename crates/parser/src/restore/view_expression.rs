@@ -63,7 +63,7 @@ impl Restorer<'_, '_, '_> {
         self.text(" order by ")?;
         self.separated(",", items, |restorer, item| {
             restorer.expr(&item.expr)?;
-            restorer.text(if item.descending { " DESC" } else { "" })
+            restorer.text(if item.descending { " DESC" } else { " ASC" })
         })
     }
 
