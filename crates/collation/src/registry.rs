@@ -41,16 +41,20 @@ pub struct Collation {
 }
 
 impl CollationId {
+    pub const LATIN1_GERMAN1_CI: CollationId = CollationId(5);
     pub const LATIN1_SWEDISH_CI: CollationId = CollationId(8);
     pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
+    pub const LATIN1_DANISH_CI: CollationId = CollationId(15);
     pub const UTF8MB3_GENERAL_CI: CollationId = CollationId(33);
     pub const UTF8MB4_GENERAL_CI: CollationId = CollationId(45);
     pub const UTF8MB4_BIN: CollationId = CollationId(46);
     pub const LATIN1_BIN: CollationId = CollationId(47);
     pub const LATIN1_GENERAL_CI: CollationId = CollationId(48);
+    pub const LATIN1_GENERAL_CS: CollationId = CollationId(49);
     pub const BINARY: CollationId = CollationId(63);
     pub const ASCII_BIN: CollationId = CollationId(65);
     pub const UTF8MB3_BIN: CollationId = CollationId(83);
+    pub const LATIN1_SPANISH_CI: CollationId = CollationId(94);
     pub const UTF8MB3_UNICODE_CI: CollationId = CollationId(192);
     pub const UTF8MB3_UNICODE_520_CI: CollationId = CollationId(214);
     pub const UTF8MB4_UNICODE_CI: CollationId = CollationId(224);
@@ -96,6 +100,10 @@ impl CollationId {
             192 => 13,
             246 => 14,
             214 => 15,
+            49 => 16,
+            15 => 17,
+            5 => 18,
+            94 => 19,
             _ => unreachable!("a CollationId is only made from registered numbers"),
         };
         &collations[index]
@@ -130,11 +138,15 @@ const fn default_of(collation: Collation) -> Collation {
     Collation { is_default: true, ..collation }
 }
 
+const fn latin1(id: CollationId, name: &'static str, weights: &'static [u8; 256]) -> Collation {
+    entry(id, name, Charset::Latin1, PadAttribute::PadSpace, Weighing::ByteTable(weights))
+}
+
 const fn with_sort_length(collation: Collation, sort_length: u32) -> Collation {
     Collation { sort_length, ..collation }
 }
 
-static COLLATIONS: [Collation; 16] = {
+static COLLATIONS: [Collation; 20] = {
     use Charset::{Ascii, Binary, Latin1, Utf8mb3, Utf8mb4};
     use CollationId as Id;
     use PadAttribute::{NoPad, PadSpace};
@@ -190,6 +202,10 @@ static COLLATIONS: [Collation; 16] = {
             entry(Id::UTF8MB3_UNICODE_520_CI, "utf8mb3_unicode_520_ci", Utf8mb3, PadSpace, Uca(V520)),
             8,
         ),
+        latin1(Id::LATIN1_GENERAL_CS, "latin1_general_cs", &crate::latin1::GENERAL_CASE_WEIGHTS),
+        latin1(Id::LATIN1_DANISH_CI, "latin1_danish_ci", &crate::latin1::DANISH_WEIGHTS),
+        latin1(Id::LATIN1_GERMAN1_CI, "latin1_german1_ci", &crate::latin1::GERMAN1_WEIGHTS),
+        latin1(Id::LATIN1_SPANISH_CI, "latin1_spanish_ci", &crate::latin1::SPANISH_WEIGHTS),
     ]
 };
 
