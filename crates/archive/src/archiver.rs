@@ -7,12 +7,13 @@
 use crate::ArchiveError;
 use crate::folder::FolderWriter;
 use engine::{Engine, LogTap};
-use env::sync::Event;
+use env::sync::{Event, WaitQueue};
 use env::{Disk, Env};
 use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use wal::LogPiece;
 
@@ -57,6 +58,18 @@ pub struct Archive {
     stop: Event,
     ended: Event,
     failure: Mutex<Option<ArchiveError>>,
+    /// Where the piece behind the last archived one lies.
+    reached: AtomicU64,
+    rounds: WaitQueue,
+}
+
+/// How far an archive is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// What is archived for certain ends here.
+    pub archived_to: u64,
+    /// What was durable when it was asked ends here.
+    pub durable_to: u64,
 }
 
 /// From where on the archive lacks the log; `None` if it is new. Known before the engine is opened.
@@ -74,9 +87,18 @@ impl Archive {
     ) -> Result<Arc<Archive>, ArchiveError> {
         let folder = FolderWriter::open(config.disk.clone()).await?;
         let (stop, ended) = (Event::new(), Event::new());
-        let archive =
-            Arc::new(Archive { env: env.clone(), engine, config, stop, ended, failure: Mutex::default() });
+        let archive = Arc::new(Archive {
+            env: env.clone(),
+            engine,
+            config,
+            stop,
+            ended,
+            failure: Mutex::default(),
+            reached: AtomicU64::new(0),
+            rounds: WaitQueue::new(),
+        });
         let tap = archive.tap(&folder).await?;
+        archive.reached.store(tap.place(), Ordering::Release);
         let run = {
             let archive = archive.clone();
             async move {
@@ -134,6 +156,33 @@ impl Archive {
         }
         self.tell_gap(place, tap.place());
         Ok(tap)
+    }
+
+    /// The folder.
+    pub fn disk(&self) -> Arc<dyn Disk> {
+        self.config.disk.clone()
+    }
+
+    /// Waits until all that is durable now is archived, which takes a second as a rule, but no longer than this.
+    pub async fn catch_up(&self, limit_us: u64) -> Reach {
+        let durable_to = self.engine.tap_log(None).map_or(0, |tap| tap.end_place());
+        let mut limit = pin!(self.env.clock.sleep(limit_us));
+        loop {
+            let round = self.rounds.register();
+            let archived_to = self.reached.load(Ordering::Acquire);
+            let reach = Reach { archived_to, durable_to };
+            if archived_to >= durable_to {
+                return reach;
+            }
+            let mut round = pin!(round);
+            let is_over = poll_fn(|context| match limit.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(true),
+                Poll::Pending => round.as_mut().poll(context).map(|_| false),
+            });
+            if is_over.await {
+                return reach;
+            }
+        }
     }
 
     fn note(&self, line: &str) {
@@ -234,6 +283,8 @@ impl Writing<'_> {
         }
         folder.sync().await?;
         self.tap.release(self.tap.place());
+        self.archive.reached.store(self.tap.place(), Ordering::Release);
+        self.archive.rounds.wake_all();
         let keep_us = self.archive.config.keep_seconds.saturating_mul(1_000_000);
         if keep_us > 0 {
             folder.remove_before(self.archive.env.clock.unix_us().saturating_sub(keep_us)).await?;

@@ -14,6 +14,8 @@ pub enum ArchiveError {
     NoSpace,
     /// A file is damaged; the text says which and where.
     Damaged(String),
+    /// The backup has what was committed behind the moment; the text says so.
+    TooNew(String),
     /// What was asked for cannot be done with this backup and this archive; the text says why.
     Unfit(String),
 }
@@ -23,9 +25,10 @@ impl std::fmt::Display for ArchiveError {
         match self {
             ArchiveError::Engine(error) => write!(formatter, "{error}"),
             ArchiveError::NoSpace => formatter.write_str("the disk is full"),
-            ArchiveError::Io(what) | ArchiveError::Damaged(what) | ArchiveError::Unfit(what) => {
-                formatter.write_str(what)
-            }
+            ArchiveError::Io(what)
+            | ArchiveError::Damaged(what)
+            | ArchiveError::TooNew(what)
+            | ArchiveError::Unfit(what) => formatter.write_str(what),
         }
     }
 }

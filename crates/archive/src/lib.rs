@@ -14,17 +14,19 @@ mod folder;
 mod frame;
 mod identifiers;
 mod manifest;
+mod page_rebuild;
 mod restore;
 mod retention;
 #[cfg(test)]
 mod tests;
 
-pub use archiver::{Archive, ArchiveConfig, Severity, Tell, archived_to};
+pub use archiver::{Archive, ArchiveConfig, Reach, Severity, Tell, archived_to};
 pub use backup_file::{
     BackupCheck, BackupKey, BackupReader, BackupWriter, check_backup, is_backup_file, restore_chain,
 };
 pub use error::ArchiveError;
 pub use folder::{FolderCheck, check_folder, is_archive};
 pub use manifest::ArchivedFile;
-pub use restore::{Restored, Until, restore};
+pub use page_rebuild::{PageSource, RebuiltPage, rebuild_page};
+pub use restore::{Progress, Restored, Until, restore};
 pub use retention::{KeepRule, Retention, keep_log_from};

@@ -39,6 +39,9 @@ pub enum Until {
     },
 }
 
+/// Is told of bytes that were read; its error ends the work.
+pub type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), ArchiveError> + Sync);
+
 /// What was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
@@ -50,6 +53,8 @@ pub struct Restored {
     pub last_commit_us: Option<u64>,
     /// False when the log ended before the moment: what was committed between is not in it.
     pub is_reached: bool,
+    /// So far the log has been looked through.
+    pub read_to_lsn: u64,
 }
 
 /// Makes a database on an empty disk. `backup` is that of a copy that nobody uses; reading it changes its files, if it is opened
@@ -59,13 +64,13 @@ pub async fn restore(
     archive: Option<Arc<dyn Disk>>,
     target: Arc<dyn Disk>,
     until: Until,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: Progress<'_>,
 ) -> Result<Restored, ArchiveError> {
     let extent = engine::copy_extent(backup).await?;
     if let Until::Lsn(lsn) = until
         && lsn < extent.to_lsn
     {
-        return Err(ArchiveError::Unfit(format!(
+        return Err(ArchiveError::TooNew(format!(
             "the backup is complete at LSN {}, behind LSN {lsn}: an older backup is needed",
             extent.to_lsn
         )));
@@ -77,7 +82,7 @@ pub async fn restore(
     continue_log(&mut sources, &mut end, &mut builder, progress).await?;
     builder.finish().await?;
     copy_data(&*backup.disk, &*target, progress).await?;
-    Ok(end.restored())
+    Ok(end.restored(sources.place))
 }
 
 /// Adds all log of the sources up to the moment, which has to be in it.
@@ -85,7 +90,7 @@ pub(crate) async fn continue_log(
     sources: &mut Sources,
     end: &mut End,
     builder: &mut LogBuilder,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: Progress<'_>,
 ) -> Result<(), ArchiveError> {
     let (until, extent) = (end.until, end.extent);
     while let Some(piece) = sources.next().await? {
@@ -98,7 +103,7 @@ pub(crate) async fn continue_log(
                 break;
             }
         }
-        progress(piece.bytes().len() as u64);
+        progress(piece.bytes().len() as u64)?;
     }
     if end.lsn < extent.to_lsn {
         return Err(sources.lacking(extent.to_lsn));
@@ -140,10 +145,10 @@ impl End {
         End { until, extent, last_us: None, lsn: 0, is_reached: until == Until::End, identifiers }
     }
 
-    pub fn restored(&self) -> Restored {
+    pub fn restored(&self, read_to_lsn: u64) -> Restored {
         let is_reached = self.is_reached || matches!(self.until, Until::Lsn(_));
         let backup = (self.extent.from_lsn, self.extent.to_lsn);
-        Restored { backup, to_lsn: self.lsn, last_commit_us: self.last_us, is_reached }
+        Restored { backup, to_lsn: self.lsn, last_commit_us: self.last_us, is_reached, read_to_lsn }
     }
 
     /// Where the log is to be cut, if that is in this piece.
@@ -157,7 +162,7 @@ impl End {
                 Until::Transaction { gtid, is_wanted } => self.is_behind(&group, gtid, is_wanted)?,
             };
             if is_behind && group.end.0 <= self.extent.to_lsn && group.end.0 > self.extent.from_lsn {
-                return Err(ArchiveError::Unfit(
+                return Err(ArchiveError::TooNew(
                     "the backup has commits of later than that moment: an older backup is needed".into(),
                 ));
             }
@@ -186,7 +191,7 @@ impl End {
             return Ok(!is_wanted);
         }
         match self.identifiers.has(gtid) {
-            Some(true) => Err(ArchiveError::Unfit(format!(
+            Some(true) => Err(ArchiveError::TooNew(format!(
                 "the transaction {gtid} was committed before LSN {}, where the backup begins: an older backup is needed",
                 group.start.0
             ))),
@@ -207,7 +212,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    async fn open(
+    pub async fn open(
         backup: &Env,
         archive: Option<Arc<dyn Disk>>,
         extent: CopyExtent,
@@ -243,7 +248,7 @@ impl Sources {
         true
     }
 
-    async fn next(&mut self) -> Result<Option<LogPiece>, ArchiveError> {
+    pub async fn next(&mut self) -> Result<Option<LogPiece>, ArchiveError> {
         loop {
             let piece = match (&mut self.files, &mut self.archive) {
                 (Some(files), _) => of_backup(files, self.place).await?,
@@ -291,11 +296,7 @@ async fn of_backup(files: &mut LogFiles, place: u64) -> Result<Option<LogPiece>,
 }
 
 /// The files of pages, the data file's name last.
-async fn copy_data(
-    from: &dyn Disk,
-    to: &dyn Disk,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<(), ArchiveError> {
+async fn copy_data(from: &dyn Disk, to: &dyn Disk, progress: Progress<'_>) -> Result<(), ArchiveError> {
     to.create_dir(DATA_DIRECTORY).await?;
     for name in from.list(DATA_DIRECTORY).await? {
         let path = format!("{DATA_DIRECTORY}/{name}");
@@ -310,7 +311,7 @@ async fn copy_data(
             let (_, result) = target.write_at(at, buffer).await;
             result?;
             at += count;
-            progress(count);
+            progress(count)?;
         }
         target.sync_all().await?;
     }

@@ -314,11 +314,17 @@ impl Loader {
         }
         let (lent, bytes) = frame.lend(self.pool.clone());
         let (bytes, result) = pool.store.read(self.page, bytes).await;
-        let frame = lent.take_back(bytes);
+        let mut frame = lent.take_back(bytes);
         bump(&pool.counters.pages_read);
         match result.map_err(BufferError::from) {
             Ok(()) => self.publish(frame, Image::OnDisk(Ok(()))),
-            Err(BufferError::Corrupt(corrupt)) => self.publish(frame, Image::OnDisk(Err(corrupt.fault))),
+            Err(BufferError::Corrupt(corrupt)) => match pool.repair(corrupt).await? {
+                Some(image) => {
+                    frame.bytes_mut().copy_from_slice(&image);
+                    self.publish(frame, Image::OnDisk(Ok(())))
+                }
+                None => self.publish(frame, Image::OnDisk(Err(corrupt.fault))),
+            },
             Err(error) => Err(error),
         }
     }

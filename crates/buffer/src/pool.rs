@@ -19,6 +19,7 @@ use crate::packed::{Pacer, PackedPages, PackedStats, Packing};
 use crate::page_logs::PageLogs;
 use crate::page_table::{PageTable, Word};
 use crate::redo::{ApplyPageLog, PagesBehind};
+use crate::repair::PageRepairer;
 use crate::resize::Resize;
 use crate::run::Slots;
 use crate::scrub::Scrub;
@@ -26,7 +27,7 @@ use crate::stats::{Counters, PoolStats, bump};
 use env::{Env, Overlap};
 use pagestore::{CorruptPage, PageFault, PageId, PageStore};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use wal::Wal;
 
 /// Says whether the bytes of a page, intact by checksum, may be handed to page code.
@@ -129,6 +130,7 @@ pub struct BufferPool {
     pub(crate) counters: Counters,
     /// The number of pages when the disk had no room for more.
     pub(crate) growth_refused_at: AtomicU64,
+    pub(crate) repairer: OnceLock<Arc<dyn PageRepairer>>,
     pub(crate) weak: Weak<BufferPool>,
 }
 
@@ -167,6 +169,7 @@ impl BufferPool {
             counters: Counters::default(),
             growth_refused_at: AtomicU64::new(0),
             options,
+            repairer: OnceLock::new(),
             weak: weak.clone(),
         });
         pool.set_packed_budget();

@@ -60,7 +60,7 @@ impl BufferPool {
     }
 
     async fn scrub_run(&self) {
-        let _slot = self.loads.slots.take().await;
+        let slot = self.loads.slots.take().await;
         let candidates = self.next_scrubbed().filter(|page| self.is_absent(*page) && !self.behind.has(*page));
         let claimed = candidates.filter_map(|page| match self.choose_role(page) {
             Role::Load(loader) => Some(loader),
@@ -69,10 +69,12 @@ impl BufferPool {
         let claimed: Vec<Loader> = claimed.collect();
         let pages: Vec<PageId> = claimed.iter().map(|loader| loader.page).collect();
         let found = self.store.read_many(&pages).await;
+        let mut damaged = Vec::new();
         for (page, image) in pages.iter().zip(found) {
             let is_sound = image.is_some_and(|image| self.check_image(*page, &image).is_ok());
             if !is_sound && let Some(error) = self.fault_on_disk(*page).await {
                 self.scrub.faults.fetch_add(1, Ordering::Relaxed);
+                damaged.push(*page);
                 let mut faults = self.scrub.found.lock();
                 if faults.len() < FAULTS_MAX {
                     faults.push(error);
@@ -80,6 +82,13 @@ impl BufferPool {
             }
         }
         self.scrub.pages.fetch_add(pages.len() as u64, Ordering::Relaxed);
+        drop((claimed, slot));
+        if self.repairer().is_some() {
+            for page in damaged {
+                // Who loads it repairs it, or tells why not.
+                drop(self.load(page).await);
+            }
+        }
     }
 
     /// The pages of the next run. Only one run is made at a time.

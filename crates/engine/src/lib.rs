@@ -72,12 +72,15 @@ pub use api::{
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
 pub use btree::Leaves;
+pub use btree::redo::PageRebuild;
+pub use buffer::PageRepairer;
 pub use checks::inspect::{Inspected, inspect};
 pub use checks::survey::{Fault, Survey};
 pub use checks::verify::VerifyReport;
 pub use copies::backup::{Backup, BackupProgress};
 pub use copies::backup_record::{BackupBase, BackupEnd, BackupHead, BackupRecord};
 pub use copies::backup_stream::{BackupOptions, BackupStream};
+pub use copies::page_repair::copy_page;
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;
@@ -86,7 +89,7 @@ pub use log::events::{CommittedEvents, EventNews, EventSource};
 pub use log::log_record::is_engine_log_record;
 pub use log::log_tap::{CopyExtent, LogTap, committed_at_us, copy_extent, log_begin};
 pub use log::logged_events::{EventRecord, LoggedEvents, event_records};
-pub use pagestore::ChangePoint;
+pub use pagestore::{ChangePoint, CorruptPage, PageFault, PageId};
 pub use reads::ahead::Expected;
 pub use reads::estimate::LeafSample;
 pub use reads::scan::Cursor;

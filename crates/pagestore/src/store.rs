@@ -67,6 +67,11 @@ pub trait PageStore: Send + Sync {
     /// The images of some pages as they lie on disk now.
     fn copy_images<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Result<CopiedImages, StoreError>>;
 
+    /// Whether the newest version of the page has this LSN; `None` if that is not known for certain.
+    fn is_newest(&self, _page: PageId, _lsn: u64) -> Option<bool> {
+        None
+    }
+
     /// Pages that are written from now on are known to have changed since this moment, in later lives too.
     fn begin_change_point(&self) -> BoxFuture<'_, Result<ChangePoint, StoreError>>;
 

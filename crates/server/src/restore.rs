@@ -29,7 +29,7 @@ pub struct RestorePlan {
     pub(crate) increments: Vec<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) to: PathBuf,
-    archive: Option<PathBuf>,
+    pub(crate) archive: Option<PathBuf>,
     pub(crate) until: Until,
 }
 
@@ -104,56 +104,65 @@ pub fn restore(plan: &RestorePlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the directory.
+/// Makes the directory and shows how far it is.
 pub(crate) fn make(plan: &RestorePlan) -> Result<Restored, String> {
-    let RestorePlan { from, to, archive, until, .. } = plan;
     let open = |path: &PathBuf| match env::real_disk(path) {
         Ok(disk) => Ok(disk as Arc<dyn Disk>),
         Err(error) => Err(format!("cannot use the archive {}: {error}", path.display())),
     };
-    let archive = archive.as_ref().map(open).transpose()?;
+    let archive = plan.archive.as_ref().map(open).transpose()?;
+    let progress = Progress::default();
+    let made = make_from(plan, archive, &|bytes| {
+        progress.add(bytes);
+        Ok(())
+    });
+    progress.end();
+    made.map_err(|error| format!("not restored: {error}"))
+}
+
+/// Makes the directory of the plan's backup and an archive.
+pub(crate) fn make_from(
+    plan: &RestorePlan,
+    archive: Option<Arc<dyn Disk>>,
+    progress: archive::Progress<'_>,
+) -> Result<Restored, ArchiveError> {
+    let RestorePlan { from, to, until, .. } = plan;
     if !from.is_dir() {
-        let files = backup_file::open_all(plan)?;
-        return restore_into(to, |target, progress| {
+        let files = backup_file::open_all(plan).map_err(ArchiveError::Unfit)?;
+        return restore_into(to, |target| {
             block_on(archive::restore_chain(files, archive, target, *until, progress))
         });
     }
     if !plan.increments.is_empty() || plan.key_file.is_some() {
-        return Err(format!(
+        return Err(ArchiveError::Unfit(format!(
             "{} is a data directory: --increment and --key-file are for backup files (evenkeel backup --to-file)",
             from.display()
-        ));
+        )));
     }
-    refuse_unfinished(from)?;
-    let _lock = hold_for_reading(from)?;
+    refuse_unfinished(from).map_err(ArchiveError::Unfit)?;
+    let _lock = hold_for_reading(from).map_err(ArchiveError::Unfit)?;
     let backup = env::real::scratch_env(from, Arc::new(ThreadSpawner::new(1)));
-    restore_into(to, |target, progress| {
-        block_on(archive::restore(&backup, archive, target, *until, progress))
-    })
+    restore_into(to, |target| block_on(archive::restore(&backup, archive, target, *until, progress)))
 }
 
 /// Makes the directory and has it filled.
 fn restore_into(
     to: &Path,
-    fill: impl FnOnce(Arc<dyn Disk>, &(dyn Fn(u64) + Sync)) -> Result<Restored, ArchiveError>,
-) -> Result<Restored, String> {
+    fill: impl FnOnce(Arc<dyn Disk>) -> Result<Restored, ArchiveError>,
+) -> Result<Restored, ArchiveError> {
     let target = CopyDirectories.create(to).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            format!("{} is there already: name a new directory", to.display())
+            ArchiveError::Unfit(format!("{} is there already: name a new directory", to.display()))
         }
-        _ => format!("cannot make {}: {error}", to.display()),
+        _ => ArchiveError::Io(format!("cannot make {}: {error}", to.display())),
     })?;
-    let progress = Progress::default();
-    let done = fill(target, &|bytes| progress.add(bytes));
-    progress.end();
-    let restored = done.and_then(|restored| {
+    let restored = fill(target).and_then(|restored| {
         CopyDirectories.finish(to).map_err(|error| ArchiveError::Io(error.to_string()))?;
         Ok(restored)
     });
-    restored.map_err(|error| {
+    restored.inspect_err(|_| {
         // What was made is of no use to anybody.
         let _ = std::fs::remove_dir_all(to);
-        format!("not restored: {error}")
     })
 }
 

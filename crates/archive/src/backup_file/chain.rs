@@ -6,7 +6,7 @@
 
 use super::reader::BackupReader;
 use crate::restore::{DATA_DIRECTORY, End, LOG_DIRECTORY, Sources, continue_log};
-use crate::{ArchiveError, Restored, Until};
+use crate::{ArchiveError, Progress, Restored, Until};
 use engine::{BackupEnd, BackupHead, BackupRecord, CopyExtent};
 use env::{Disk, IoBuf};
 use pagestore::{PageId, PageSize, StoreCopy, StoreError};
@@ -20,7 +20,7 @@ pub async fn restore_chain<R: Read>(
     archive: Option<Arc<dyn Disk>>,
     target: Arc<dyn Disk>,
     until: Until,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: Progress<'_>,
 ) -> Result<Restored, ArchiveError> {
     check_order(&files)?;
     let Some(mut last) = files.pop() else {
@@ -34,7 +34,7 @@ pub async fn restore_chain<R: Read>(
         while let Some(record) = file.next_record()? {
             if let BackupRecord::Pages { ids, images } = record {
                 place(&mut store, &ids, &images, page_size).await?;
-                progress(images.len() as u64);
+                progress(images.len() as u64)?;
             }
         }
     }
@@ -50,11 +50,11 @@ pub async fn restore_chain<R: Read>(
             BackupRecord::Head(_) => return Err(last.damaged(last.position())),
             BackupRecord::Pages { ids, images } => {
                 place(&mut store, &ids, &images, page_size).await?;
-                progress(images.len() as u64);
+                progress(images.len() as u64)?;
             }
             BackupRecord::Log(piece) => {
                 log.add(&piece).await?.ok_or_else(|| last.damaged(last.position()))?;
-                progress(piece.bytes().len() as u64);
+                progress(piece.bytes().len() as u64)?;
             }
             BackupRecord::End(found) => end = Some(found),
         }
@@ -158,15 +158,11 @@ impl Log {
     }
 
     /// Goes on with the archive, now that it is known how new the pages may be.
-    async fn finish(
-        mut self,
-        to_lsn: u64,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Restored, ArchiveError> {
+    async fn finish(mut self, to_lsn: u64, progress: Progress<'_>) -> Result<Restored, ArchiveError> {
         self.end.extent.to_lsn = to_lsn;
         let is_early = matches!(self.end.until, Until::Lsn(lsn) if lsn < to_lsn);
         if is_early || self.is_cut && self.end.lsn < to_lsn {
-            return Err(ArchiveError::Unfit(format!(
+            return Err(ArchiveError::TooNew(format!(
                 "the last of the backups has commits of later than that moment (it ends at LSN {to_lsn}): leave it out, or use an older \
                  one"
             )));
@@ -175,7 +171,7 @@ impl Log {
             continue_log(&mut self.sources, &mut self.end, &mut self.builder, progress).await?;
         }
         self.builder.finish().await?;
-        Ok(self.end.restored())
+        Ok(self.end.restored(self.sources.place))
     }
 }
 

@@ -118,7 +118,7 @@ impl<R: Read> BackupReader<R> {
         Ok(Some(record))
     }
 
-    pub(super) fn damaged(&self, at: u64) -> ArchiveError {
+    pub(crate) fn damaged(&self, at: u64) -> ArchiveError {
         ArchiveError::Damaged(format!("{} is damaged at byte {at}, in part {}", self.name, self.number))
     }
 }

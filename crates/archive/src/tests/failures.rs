@@ -167,7 +167,7 @@ fn a_restored_server_is_another_history() {
         let archive = inside(&env, "archive").await.disk;
         let backup = inside(&env, "backup").await;
         let until = Until::Lsn(moment);
-        restore(&backup, Some(archive.clone()), target.disk.clone(), until, &|_| ()).await.unwrap();
+        restore(&backup, Some(archive.clone()), target.disk.clone(), until, &|_| Ok(())).await.unwrap();
         let engine = Engine::open(target.clone(), options()).await.unwrap();
         let other = Arc::new(Notes::default());
         for count in [0, 200] {
@@ -187,7 +187,7 @@ fn a_restored_server_is_another_history() {
         engine.close().await.unwrap();
         // Nor does its log go on where the archive's does.
         let last = inside(&env, "last").await;
-        let mixed = restore(&target, Some(archive), last.disk, Until::End, &|_| ()).await;
+        let mixed = restore(&target, Some(archive), last.disk, Until::End, &|_| Ok(())).await;
         let to_lsn = mixed.unwrap().to_lsn;
         assert!(to_lsn > moment, "its own log is enough");
     };

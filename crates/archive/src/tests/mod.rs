@@ -3,6 +3,7 @@
 mod failures;
 mod increment_crashes;
 mod increments;
+mod page_repairs;
 mod retention;
 
 use crate::*;
@@ -149,7 +150,7 @@ async fn restored_state(env: &Env, from: &str, until: Until, name: &str) -> Resu
     let backup = inside(env, from).await;
     let archive = inside(env, "archive").await.disk;
     let target = inside(env, name).await;
-    let restored = restore(&backup, Some(archive), target.disk.clone(), until, &|_| ()).await?;
+    let restored = restore(&backup, Some(archive), target.disk.clone(), until, &|_| Ok(())).await?;
     assert!(restored.to_lsn >= restored.backup.1);
     Ok(state_of(&target).await)
 }
@@ -223,7 +224,7 @@ fn databases_are_restored_as_of_random_moments() {
         check_moments(&env, &notes, "first", first, 1, rounds / 2).await;
         check_moments(&env, &notes, "second", second, 2, rounds - rounds / 2).await;
         let early = restored_state(&env, "second", Until::Lsn(second - 1), "early").await;
-        assert!(matches!(early, Err(ArchiveError::Unfit(_))), "{early:?}");
+        assert!(matches!(early, Err(ArchiveError::TooNew(_))), "{early:?}");
         let all = restored_state(&env, "first", Until::End, "all").await.unwrap();
         assert_eq!(all, notes.count());
         let check = check_folder(&*inside(&env, "archive").await.disk).await.unwrap();

@@ -134,7 +134,7 @@ impl Collector {
             let before = log.bytes.capacity();
             match found {
                 Found::Image | Found::Change => page_log::push(log, group.end, record.kind, record.payload),
-                Found::Renewed(renewed) => *log = renewed,
+                Found::Renewed(renewed) => *log = page_log::continued(log, renewed),
             }
             *bytes = *bytes + log.bytes.capacity() - before;
             if log.bytes.len() > FOLD_PAGES * self.store.page_size().bytes() {

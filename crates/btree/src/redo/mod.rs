@@ -10,6 +10,7 @@ mod apply;
 mod change;
 mod collect;
 pub(crate) mod page_log;
+mod rebuild;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,13 @@ pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
 pub use collect::{CollectError, Collected, Collector, PageIds, Wish};
 pub use page_log::{PlacedChange, catch_up, renew_page_logs, renewed_changes};
+pub use rebuild::PageRebuild;
 
 /// The whole log of a page that is not in memory, said again: page id, and what `page_log` makes of it.
 pub const RENEWED_LOG: u8 = 8;
+
+/// The image of a page (`Change::Image`).
+const IMAGE_KIND: u8 = 1;
 
 /// Log records of kinds below are changes of pages; from here on to the engine's are those of late changes (`late`),
 /// which touch no page.

@@ -18,7 +18,7 @@ use wal::{Lsn, WalGroup};
 
 /// The kind of the image of a folded page; those of the log begin with 1.
 const FOLDED: u8 = 0;
-const IMAGE: u8 = 1;
+const IMAGE: u8 = super::IMAGE_KIND;
 const ABSOLUTE: u8 = 0x80;
 
 /// One group takes at most so many logs of pages, and no more than fit into it.
@@ -134,6 +134,46 @@ fn decode_renewed(payload: &[u8]) -> Result<(PageId, &[u8], Vec<Entry<'_>>), Mal
         entries.push((end, kind, body));
     }
     Ok((page_id(page), bytes, entries))
+}
+
+/// The entries of groups that end before `lsn`.
+pub(super) fn older_than(log: &PageLog, lsn: Lsn) -> PageLog {
+    some_of(log, |end| end < lsn)
+}
+
+/// The entries of groups that end behind `lsn`.
+pub(super) fn newer_than(log: &PageLog, lsn: Lsn) -> PageLog {
+    some_of(log, |end| end > lsn)
+}
+
+fn some_of(log: &PageLog, is_wanted: impl Fn(Lsn) -> bool) -> PageLog {
+    let mut some = PageLog::default();
+    let (mut rest, mut end) = (&log.bytes[..], Lsn::ZERO);
+    while let Some((kind, body)) = next(&mut rest, &mut end) {
+        if is_wanted(end) {
+            some.begins_with_image |= some.bytes.is_empty() && matches!(kind, FOLDED | IMAGE);
+            put(&mut some, end, kind, body);
+        }
+    }
+    some
+}
+
+/// A log that was said again, behind what was known of the page before. It lacks nothing since the image that the disk had then; an older
+/// image, as a backup may have it, needs what comes before its first entry too.
+pub(super) fn continued(known: &PageLog, renewed: PageLog) -> PageLog {
+    let (mut rest, mut end) = (&renewed.bytes[..], Lsn::ZERO);
+    if next(&mut rest, &mut end).is_none() {
+        return known.clone();
+    }
+    let mut log = older_than(known, end);
+    if log.bytes.is_empty() {
+        return renewed;
+    }
+    let (mut rest, mut end) = (&renewed.bytes[..], Lsn::ZERO);
+    while let Some((kind, body)) = next(&mut rest, &mut end) {
+        put(&mut log, end, kind, body);
+    }
+    log
 }
 
 /// Brings a page up to date (`buffer::ApplyPageLog`). A page that has seen a group, by its LSN, does not see it again.
@@ -255,6 +295,27 @@ mod tests {
             (values(&page), header::lsn(&page)),
             (vec![b"a".to_vec(), b"thirty".to_vec()], (1 << 40) + 400)
         );
+    }
+
+    #[test]
+    fn what_a_renewed_log_does_not_say_stays_for_older_images() {
+        let mut known = PageLog::default();
+        change(&mut known, 10, &set(0, b"ten"));
+        change(&mut known, 20, &set(1, b"twenty"));
+        change(&mut known, 30, &set(1, b"thirty"));
+        // The page was written behind 10, changed again and left memory.
+        let mut renewed = PageLog::default();
+        change(&mut renewed, 20, &set(1, b"twenty"));
+        change(&mut renewed, 30, &set(1, b"thirty"));
+        let mut log = continued(&known, renewed.clone());
+        assert_eq!(continued(&PageLog::default(), renewed.clone()), renewed);
+        change(&mut log, 40, &set(0, b"forty"));
+        for (seen, first) in [(0, &b"a"[..]), (10, b"ten"), (30, b"ten")] {
+            let mut page = leaf(&[first, if seen == 30 { b"thirty" } else { b"b" }]);
+            header::set_lsn(&mut page, seen);
+            assert_eq!(catch_up(PAGE, &mut page, Ok(()), &log), Ok(true));
+            assert_eq!(values(&page), [b"forty".to_vec(), b"thirty".to_vec()], "as of {seen}");
+        }
     }
 
     #[test]

@@ -215,6 +215,12 @@ impl PageLogs {
         Some(entry.with_log(|log| show(log, image_lsn)))
     }
 
+    /// The LSN of the image on disk that the log of a page out of memory continues, if that is known.
+    pub(crate) fn image_lsn(&self, page: PageId) -> Option<Lsn> {
+        let shard = self.shard(page).lock();
+        shard.get(page).filter(|entry| entry.is_absent).map(Entry::image_lsn).filter(|lsn| *lsn > Lsn::ZERO)
+    }
+
     pub(crate) fn has(&self, page: PageId) -> bool {
         self.shard(page).lock().get(page).is_some()
     }

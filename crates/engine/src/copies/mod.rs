@@ -3,3 +3,4 @@
 pub(crate) mod backup;
 pub(crate) mod backup_record;
 pub(crate) mod backup_stream;
+pub(crate) mod page_repair;

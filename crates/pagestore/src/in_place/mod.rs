@@ -315,6 +315,10 @@ impl PageStore for InPlaceStore {
         Box::pin(self.images_of(pages))
     }
 
+    fn is_newest(&self, page: PageId, lsn: u64) -> Option<bool> {
+        self.versions.is_newest(page, lsn)
+    }
+
     fn begin_change_point(&self) -> BoxFuture<'_, Result<ChangePoint, StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;

@@ -200,6 +200,12 @@ impl Versions {
         self.at(page, |block, index| block.set(index, tag_of(lsn)));
     }
 
+    /// Whether the newest image has this LSN; `None` if that is not known for certain.
+    pub(super) fn is_newest(&self, page: PageId, lsn: u64) -> Option<bool> {
+        let tag = self.at(page, |block, index| block.tags[index].load(Ordering::Relaxed));
+        (tag & CERTAIN != 0 && tag != UNKNOWN | CERTAIN).then(|| tag == tag_of(lsn) | CERTAIN)
+    }
+
     /// Whether a sound image that was read can be the newest. It is from now on.
     pub(super) fn check(&self, page: PageId, image: &[u8]) -> Result<(), CorruptPage> {
         let found = tag_of(header::lsn(image));
