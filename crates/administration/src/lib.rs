@@ -97,7 +97,8 @@ impl Caller<'_> {
                 self.reset_persist(name, if_exists, shield).await
             }
             Help(topic) => Ok(operation::help::help(topic)),
-            AlterInstance(action) => self.alter_instance(action),
+            AlterInstance(action) => self.alter_instance(action).await,
+            RestoreTable(restore) => self.restore_table(restore).await,
             TruncateTable(statement) => self.truncate_system_table(statement.table),
             _ if session::is_account_statement(kind) => self.account_statement(request, shield).await,
             _ => Err(unsupported(kind)),

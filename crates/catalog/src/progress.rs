@@ -17,9 +17,14 @@ pub enum Stage {
     Apply,
     /// Puts the new definition in the place of the old.
     End,
+    /// RESTORE TABLE: reads a backup and the log behind it, in bytes.
+    Restore,
+    /// RESTORE TABLE: inserts the rows.
+    Refill,
 }
 
-const STAGES: [Stage; 5] = [Stage::Begin, Stage::Read, Stage::Insert, Stage::Apply, Stage::End];
+const STAGES: [Stage; 7] =
+    [Stage::Begin, Stage::Read, Stage::Insert, Stage::Apply, Stage::End, Stage::Restore, Stage::Refill];
 
 impl Stage {
     /// The event of `performance_schema`.
@@ -29,6 +34,17 @@ impl Stage {
             Stage::Read => "stage/innodb/alter table (read PK and internal sort)",
             Stage::Insert => "stage/innodb/alter table (insert)",
             Stage::Apply => "stage/innodb/alter table (log apply index)",
+            Stage::Restore => "stage/evenkeel/restore table (read backup)",
+            Stage::Refill => "stage/evenkeel/restore table (insert)",
+        }
+    }
+
+    /// What the process list says.
+    pub fn text(self) -> &'static str {
+        match self {
+            Stage::Restore => "reading backup",
+            Stage::Refill => "restoring table",
+            _ => "altering table",
         }
     }
 }

@@ -12,6 +12,7 @@ use env::sync::Mutex;
 
 use crate::admission::unix_now_us;
 use crate::connection_id::ConnectionId;
+use crate::table_restore::TableRestorer;
 
 /// Directories outside of the data directory. The program supplies them, so that this crate touches no files.
 pub trait Directories: Send + Sync {
@@ -39,6 +40,7 @@ pub struct BackupRun {
 #[derive(Default)]
 pub struct Backups {
     directories: OnceLock<Arc<dyn Directories>>,
+    restorer: OnceLock<Arc<dyn TableRestorer>>,
     newest: Mutex<Option<BackupRun>>,
 }
 
@@ -51,6 +53,16 @@ impl Backups {
     /// `None` in a program that makes no copies.
     pub fn directories(&self) -> Option<Arc<dyn Directories>> {
         self.directories.get().cloned()
+    }
+
+    /// Says how tables come back from them; once, by the program.
+    pub fn set_restorer(&self, restorer: Arc<dyn TableRestorer>) {
+        let _ = self.restorer.set(restorer);
+    }
+
+    /// `None` in a program that has no backups.
+    pub fn restorer(&self) -> Option<Arc<dyn TableRestorer>> {
+        self.restorer.get().cloned()
     }
 
     pub fn newest(&self) -> Option<BackupRun> {

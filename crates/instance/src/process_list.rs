@@ -209,7 +209,7 @@ impl ProcessEntry {
 fn progress_text(share: Share, elapsed: Duration) -> String {
     let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
     let left = share.left_us(elapsed_us).map(|left| format!(", about {} s left", left.div_ceil(1_000_000)));
-    format!("altering table ({} % done{})", share.percent(), left.unwrap_or_default())
+    format!("{} ({} % done{})", share.stage.text(), share.percent(), left.unwrap_or_default())
 }
 
 #[derive(Debug, Default)]

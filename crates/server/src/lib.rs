@@ -22,6 +22,7 @@ mod listener;
 mod log_archive;
 mod log_files;
 mod metrics;
+mod page_repair;
 mod panics;
 mod prune;
 mod repeated;

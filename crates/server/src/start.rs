@@ -27,7 +27,9 @@ use crate::log_archive::{self, ArchivePlan};
 use crate::log_files::LogFiles;
 use crate::machine;
 use crate::options::Settings;
+use crate::page_repair::PageRepairs;
 use crate::repeated::Repeated;
+use crate::restore_table::{RestorePlaces, Restorer, remove_remains};
 use crate::service_manager::ServiceManager;
 use crate::shared::Shared;
 use crate::signals::{StopSignals, Wish};
@@ -105,6 +107,7 @@ fn serve(
     (directory, pool, logs): (&DataDirectory, &WorkerPool, &Arc<LogFiles>),
 ) -> Result<ExitCode, String> {
     let (server, archive) = open_store(settings, directory, pool, logs)?;
+    prepare_restores(settings, directory, pool, (&server, &archive))?;
     let requests = StopRequests::default();
     requests.listen_to(&server);
     let attached = attachment.map_or(Ok(()), |attachment| attachment.run(runtime, signals, &server, pool));
@@ -269,6 +272,29 @@ fn open_store(
         }
         Ok((server, archive))
     })?
+}
+
+/// Removes what an end in the middle of a RESTORE TABLE has left, and lets new ones and repairs of pages begin.
+fn prepare_restores(
+    settings: &Settings,
+    directory: &DataDirectory,
+    pool: &WorkerPool,
+    (server, archive): (&Arc<Instance>, &Option<Arc<Archive>>),
+) -> Result<(), String> {
+    let (instance, path) = (server.clone(), directory.path().to_owned());
+    on_worker(pool.first(), move || remove_remains(instance, path))?;
+    let places = Arc::new(RestorePlaces {
+        backups: settings.backup_directory.clone(),
+        key_file: settings.backup_key_file.clone(),
+        archive: archive.clone(),
+        data_directory: directory.path().to_owned(),
+    });
+    if places.backups.is_some() {
+        let engine = server.engine();
+        engine.set_page_repairer(Arc::new(PageRepairs::new(places.clone(), engine)));
+    }
+    server.backups.set_restorer(Arc::new(Restorer::new(places)));
+    Ok(())
 }
 
 /// The place for temporary files, without what an end in their midst has left there.

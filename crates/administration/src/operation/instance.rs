@@ -1,13 +1,13 @@
-//! ALTER INSTANCE: the certificate is read again; keys and logs that this server does not have are refused.
+//! ALTER INSTANCE: the certificate is read again, a damaged page is repaired; keys and logs that this server does not have are refused.
 use auth::DynamicPrivilege;
 use datum::{ErrorCode, SqlError, error_code};
 use parser::ast::InstanceAction;
 
 use crate::caller::Caller;
-use session::Done;
+use session::{Done, Session, transaction_error};
 
 impl Caller<'_> {
-    pub(crate) fn alter_instance(&mut self, action: InstanceAction<'_>) -> Result<Done, SqlError> {
+    pub(crate) async fn alter_instance(&mut self, action: InstanceAction<'_>) -> Result<Done, SqlError> {
         match action {
             InstanceAction::ReloadTls { channel, no_rollback } => {
                 self.require_super_or(&[DynamicPrivilege::ConnectionAdmin], "SUPER or CONNECTION_ADMIN")?;
@@ -36,6 +36,13 @@ impl Caller<'_> {
             InstanceAction::RotateBinlogKey => {
                 Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"ALTER INSTANCE ROTATE BINLOG MASTER KEY"]))
             }
+            InstanceAction::RepairPage(page) => {
+                if !self.privileges().has_dynamic(DynamicPrivilege::BackupAdmin) {
+                    return Err(Session::privilege_missing(DynamicPrivilege::BackupAdmin.name()));
+                }
+                let repaired = self.instance().engine().repair_page(page).await.map_err(transaction_error)?;
+                repaired.map(|()| Done::ok()).ok_or_else(|| ER_NO_PAGE.with(&[&page]))
+            }
             InstanceAction::RedoLog { enable } => {
                 let needed = [DynamicPrivilege::InnodbRedoLogEnable];
                 self.require_super_or(&needed, "SUPER or INNODB_REDO_LOG_ENABLE")?;
@@ -51,6 +58,7 @@ impl Caller<'_> {
     }
 }
 
+const ER_NO_PAGE: ErrorCode = ErrorCode::new(1105, "HY000", "There is no page %s");
 const ER_CANNOT_FIND_KEY_IN_KEYRING: ErrorCode = ErrorCode::new(
     3185,
     "HY000",

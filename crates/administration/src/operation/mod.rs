@@ -7,4 +7,5 @@ mod binary_log_files;
 mod clone;
 pub(crate) mod help;
 mod instance;
+mod restore_table;
 mod system_table;

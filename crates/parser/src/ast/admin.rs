@@ -200,3 +200,29 @@ pub struct DiagnosticsItem<'a> {
     pub target: super::LoadColumn<'a>,
     pub name: Ident<'a>,
 }
+
+/// `RESTORE TABLE table [AS OF moment] [INTO new] [FROM 'backup']`, which is ours.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreTable<'a> {
+    pub table: ObjectName<'a>,
+    pub moment: RestoreMoment<'a>,
+    /// Without INTO it gets its old name.
+    pub new: Option<ObjectName<'a>>,
+    /// A backup, or a directory of backups.
+    pub from: Option<&'a str>,
+}
+
+/// As of when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreMoment<'a> {
+    /// All that there is.
+    End,
+    /// A date and time.
+    Time(&'a str),
+    Lsn(u64),
+    /// The commits up to this transaction, or those before it.
+    Transaction {
+        gtid: &'a str,
+        is_wanted: bool,
+    },
+}

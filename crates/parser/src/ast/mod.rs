@@ -35,7 +35,7 @@ pub use admin::{
     AdminTable, ChangeReplicationFilter, ChangeReplicationSource, Diagnostics, DiagnosticsItem, Explain,
     ExplainFormat, ExplainTarget, Flush, FlushTarget, Handler, HandlerAction, HandlerRead, Histogram, Kill,
     MaintainTable, MaintenanceKind, PreparedSource, PurgeBinaryLogs, ReplicaControl, ReplicationFilterValues,
-    SignalItem, SignalStatement, UntilOption,
+    RestoreMoment, RestoreTable, SignalItem, SignalStatement, UntilOption,
 };
 pub use alter::{
     AlgorithmOption, AlterDatabase, AlterSpecification, AlterTable, ColumnPosition, LockOption,

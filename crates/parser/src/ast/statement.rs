@@ -66,6 +66,7 @@ pub enum StatementKind<'a> {
         base: Option<&'a str>,
         bytes_per_second: u64,
     },
+    RestoreTable(&'a RestoreTable<'a>),
     LockInstance,
     UnlockInstance,
 
@@ -130,6 +131,8 @@ pub enum InstanceAction<'a> {
     ReloadKeyring,
     RotateInnodbKey,
     RotateBinlogKey,
+    /// Makes a damaged page again from backup and log, which is ours.
+    RepairPage(u64),
     /// `ENABLE` or `DISABLE INNODB REDO_LOG`.
     RedoLog {
         enable: bool,

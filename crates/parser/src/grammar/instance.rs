@@ -24,6 +24,7 @@ impl<'a> Parser<'a> {
                 self.expect_words(&["REDO_LOG"])?;
                 InstanceAction::RedoLog { enable: verb == "ENABLE" }
             }
+            ("REPAIR", "PAGE") => InstanceAction::RepairPage(self.integer_option()?),
             _ => return Err(self.syntax_error()),
         };
         Ok(StatementKind::AlterInstance(action))
@@ -57,7 +58,7 @@ impl<'a> Parser<'a> {
         (token.kind == T::Word).then(|| String::from_utf8_lossy(bytes).to_uppercase())
     }
 
-    fn at_word(&self, word: &str) -> bool {
+    pub fn at_word(&self, word: &str) -> bool {
         self.word_text().is_some_and(|text| text == word)
     }
 

@@ -33,6 +33,7 @@ mod primary;
 mod program;
 mod query;
 mod replication;
+mod restore_table;
 mod select;
 mod set;
 mod set_transaction;

@@ -31,6 +31,7 @@ impl<'a> Parser<'a> {
             (K::Import, K::Table) => "IMPORT TABLE",
             (K::Binlog, _) if self.peek_at(1).kind == T::String => "BINLOG",
             (K::Purge, _) => return self.purge(),
+            (_, K::Table) if self.at_word("RESTORE") => return self.restore_table(),
             _ => return Err(self.syntax_error()),
         };
         self.unsupported(family)

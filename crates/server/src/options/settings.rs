@@ -75,6 +75,10 @@ pub struct Settings {
     pub archive_directory: Option<PathBuf>,
     /// 0 keeps all of the archive.
     pub archive_keep_seconds: u64,
+    /// Where backups of this server lie.
+    pub backup_directory: Option<PathBuf>,
+    /// With which the encrypted ones are read.
+    pub backup_key_file: Option<PathBuf>,
     /// For the session's registry: only what was given, plus what this program alone knows.
     pub variables: Vec<(String, String)>,
     /// Options that were renamed, limited, or have no effect, each with its place and the reason.
@@ -259,6 +263,8 @@ impl Settings {
             copies_from: None,
             archive_directory: path("log-archive-dir"),
             archive_keep_seconds: number("log-archive-expire-seconds"),
+            backup_directory: path("backup-dir"),
+            backup_key_file: path("backup-key-file"),
             variables: variables.collect(),
             warnings,
         }

@@ -735,6 +735,15 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         Program,
         "Seconds after which archived log is removed; 0 keeps all.",
     ),
+    option(
+        Storage,
+        "backup-dir",
+        Text,
+        "",
+        Program,
+        "Folder with backups of this server, files or directories, for RESTORE TABLE and the repair of damaged pages; none by default.",
+    ),
+    option(Storage, "backup-key-file", Text, "", Program, "The key file of encrypted backups in backup-dir."),
     option(Compatibility, "mysqlx", Only("OFF"), "OFF", Program, "There is no X protocol."),
     option(
         Compatibility,

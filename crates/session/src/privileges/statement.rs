@@ -66,6 +66,15 @@ impl Session {
             {
                 Err(Self::privilege_missing(DynamicPrivilege::BackupAdmin.name()))
             }
+            RestoreTable(restore) => {
+                if !self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) {
+                    return Err(Self::privilege_missing(DynamicPrivilege::BackupAdmin.name()));
+                }
+                let needed = PrivilegeSet::of(&[Privilege::Create, Privilege::Insert]);
+                let name = self.table_name(restore.new.unwrap_or(restore.table))?;
+                self.require_changeable(&name.database)?;
+                self.require_table(needed, &name.database, &name.name)
+            }
             _ => Ok(()),
         }
     }

@@ -211,7 +211,10 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 /// Commit").
 pub(super) fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
     match kind {
-        StatementKind::LockTables(_) | StatementKind::Flush(_) | StatementKind::ResetBinaryLogs(_) => true,
+        StatementKind::LockTables(_)
+        | StatementKind::Flush(_)
+        | StatementKind::ResetBinaryLogs(_)
+        | StatementKind::RestoreTable(_) => true,
         StatementKind::CreateTable(statement) => !statement.temporary,
         StatementKind::DropTable(statement) => !statement.temporary,
         StatementKind::MaintainTable(maintain) => maintain.kind != MaintenanceKind::Checksum,

@@ -454,6 +454,7 @@ fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
         | LockInstance
         | UnlockInstance
         | CloneLocal(_)
+        | RestoreTable(_)
         | Shutdown
         | Restart => Err(error_code::ER_UNSUPPORTED_PS.plain()),
         Explain(explain) if matches!(explain.target, ast::ExplainTarget::Connection(_)) => {

@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// What may commit more than once has no use for one identifier.
-    pub(in crate::statement) fn require_no_identifier(&self, what: &str) -> Result<(), SqlError> {
+    pub fn require_no_identifier(&self, what: &str) -> Result<(), SqlError> {
         match self.identifier {
             NextIdentifier::Owned(_) => {
                 let what = format!("{what} with gtid_next = UUID:NUMBER");

@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Error 1223: who has locked all tables changes nothing either.
-    pub(in crate::statement) fn check_own_read_lock(&self) -> Result<(), SqlError> {
+    pub fn check_own_read_lock(&self) -> Result<(), SqlError> {
         match self.global_read_lock {
             Some(_) => Err(error_code::ER_CANT_UPDATE_WITH_READLOCK.plain()),
             None => Ok(()),
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Error 1290: `super_read_only` stops everybody, `read_only` all but administrators.
-    pub(crate) fn check_write_protection(&self) -> Result<(), SqlError> {
+    pub fn check_write_protection(&self) -> Result<(), SqlError> {
         if self.applying.is_some() {
             return Ok(());
         }
