@@ -11,10 +11,7 @@ use crate::caller::Caller;
 use session::{Done, Effects};
 
 impl Caller<'_> {
-    pub(crate) async fn restore_table(
-        &mut self,
-        statement: &RestoreTable<'_>,
-    ) -> Result<Done, SqlError> {
+    pub(crate) async fn restore_table(&mut self, statement: &RestoreTable<'_>) -> Result<Done, SqlError> {
         let old = self.table_name(statement.table)?;
         let new = self.table_name(statement.new.unwrap_or(statement.table))?;
         self.check_write_protection()?;
