@@ -432,6 +432,10 @@ impl Operator for HashJoinRows<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             if !self.is_filled {
+                // Without outer rows nothing is read of the inner side.
+                if !self.read_outer(context, wanted).await? {
+                    return Ok(false);
+                }
                 self.fill(context).await?;
             }
             if self.ordered.is_none() {
