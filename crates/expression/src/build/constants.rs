@@ -47,7 +47,7 @@ impl BindContext {
         }
         match self.peek(constant).or_else(|| self.marker_value(constant)) {
             // Nothing is no time: it is compared as a text.
-            Some(Value::Bytes(text)) if text.is_empty() => return false,
+            Some(Value::Bytes(text)) if text.is_empty() => false,
             Some(Value::Bytes(text)) if constant.ty.column.is_text() => {
                 let digits = fraction_digits(&text, true);
                 !is_plain(Value::Bytes(text), Reading::Fraction { digits, is_time: true }) || digits > fsp
