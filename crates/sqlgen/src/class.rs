@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::answer::Answer;
+use crate::argued::argued;
 use crate::compare::Difference;
 
 /// How two answers differ, worst first.
@@ -11,6 +12,8 @@ enum Nature {
     /// A server was lost.
     Lost,
     Rows,
+    /// Rows again, of a kind that the reference alone is to blame for.
+    Argued,
     /// Only one server refuses.
     Refusal,
     /// The error's number.
@@ -34,11 +37,25 @@ impl Nature {
         match self {
             Nature::Lost => "lost",
             Nature::Rows => "rows",
+            Nature::Argued => "argued",
             Nature::Refusal => "refusal",
             Nature::Error => "error",
             Nature::Types => "types",
         }
     }
+}
+
+/// How many differences there are of each nature, and in how many classes.
+pub fn summary(classes: &[Class]) -> String {
+    let of_nature = |classes: &[&Class]| -> Option<String> {
+        let count: usize = classes.iter().map(|class| class.count).sum();
+        Some(format!("{} {count} in {}", classes.first()?.nature.name(), classes.len()))
+    };
+    let all = [Nature::Lost, Nature::Rows, Nature::Argued, Nature::Refusal, Nature::Error, Nature::Types];
+    let told = all.iter().filter_map(|nature| {
+        of_nature(&classes.iter().filter(|class| class.nature == *nature).collect::<Vec<_>>())
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The differences of one class.
@@ -55,6 +72,8 @@ pub fn classify(differences: Vec<Difference>) -> Vec<Class> {
     for difference in differences {
         let nature = Nature::of(&difference);
         let shape = shape_of(&difference);
+        let kind = argued(&difference, &shape).filter(|_| nature == Nature::Rows);
+        let (nature, shape) = kind.map_or((nature, shape), |kind| (Nature::Argued, kind.to_owned()));
         let name = format!("{}: {shape}", nature.name());
         match classes.get_mut(&(nature, shape.clone())) {
             Some(class) => {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod argued;
 mod class;
 mod compare;
 mod expression;
@@ -17,7 +18,7 @@ mod statement;
 mod table;
 
 pub use answer::{Answer, connect, run};
-pub use class::{Class, classify};
+pub use class::{Class, classify, summary};
 pub use compare::{Difference, compare_seed};
 pub use expression::Expression;
 pub use oracle::{Contradiction, check_seed};

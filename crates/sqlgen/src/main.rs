@@ -12,7 +12,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use sqlgen::{
-    CLEAN, Random, Script, Table, check_seed, classify, compare_programs, compare_seed, connect, play_scripts,
+    CLEAN, Random, Script, Table, check_seed, classify, compare_programs, compare_seed, connect,
+    play_scripts, summary,
 };
 
 /// Seeds that are run beside each other.
@@ -100,7 +101,7 @@ fn compare(reference: &str, tested: &str, first: &str, count: &str) -> Result<us
         println!("  reference {:?}", difference.reference);
         println!("  tested    {:?}", difference.tested);
     }
-    println!("{count} seeds, {found} differences in {} classes", classes.len());
+    println!("{count} seeds, {found} differences in {} classes: {}", classes.len(), summary(&classes));
     Ok(found)
 }
 
