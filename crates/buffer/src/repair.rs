@@ -58,7 +58,7 @@ impl BufferPool {
         let mut batch = PageBatch::new(self.store.page_size(), 1);
         batch.push(page, &image);
         let written = self.store.write_batch(batch).await;
-        let told = written.as_ref().map_err(|error| error.to_string()).map(|()| ());
+        let told = written.clone().map_err(|error| error.to_string());
         repairer.note_result(corrupt, made, told);
         written?;
         Ok(Some(image))
