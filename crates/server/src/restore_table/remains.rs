@@ -43,11 +43,8 @@ impl WorkDirectory {
     pub fn mark(&self, loading: &TableName, is_logged: bool) -> Result<(), String> {
         let text = format!("{}\0{}\0{}", u8::from(is_logged), loading.database, loading.table);
         write_private(&self.path.join(MARK), text.as_bytes())?;
-        let upper = self.path.ancestors().take(3);
-        upper
-            .map(sync)
-            .collect::<io::Result<()>>()
-            .map_err(|error| format!("cannot sync {}: {error}", self.path.display()))
+        let mut upper = self.path.ancestors().take(3);
+        upper.try_for_each(sync).map_err(|error| format!("cannot sync {}: {error}", self.path.display()))
     }
 }
 
