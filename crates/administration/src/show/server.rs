@@ -127,7 +127,7 @@ impl Caller<'_> {
             rows.push(vec![Value::bytes("InnoDB"), Value::bytes(""), Value::bytes(text)]);
         }
         if what == "STATUS" && engine.eq_ignore_ascii_case("performance_schema") {
-            let bytes = self.instance.telemetry.digests.bytes().to_string();
+            let bytes = self.instance().telemetry.digests.bytes().to_string();
             let name = "performance_schema.memory";
             rows.push(["performance_schema", name, &bytes].map(Value::bytes).to_vec());
         }

@@ -95,7 +95,7 @@ pub(crate) async fn remove_remains(instance: Arc<Instance>, data_directory: Path
 }
 
 async fn drop_table(instance: &Arc<Instance>, table: &TableName, is_logged: bool) -> Result<(), String> {
-    let mut session = Session::of_server(instance.clone());
+    let mut session = Session::of_server(instance.clone(), crate::FAMILIES);
     let drop = format!("DROP TABLE IF EXISTS {}", table.quoted());
     let mut dropped = session.obey(format!("SET sql_log_bin = {}", u8::from(is_logged)).as_bytes()).await;
     if dropped.is_ok() {

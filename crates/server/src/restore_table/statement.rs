@@ -250,7 +250,7 @@ async fn copy_from(
     let loading = TableName { table: number, ..new.clone() };
     let expected = source.look_at(&table).await?;
     let (foreign_keys, triggers) = source.left_out(&table).await?;
-    let mut session = Session::of_server(order.instance.clone());
+    let mut session = Session::of_server(order.instance.clone(), crate::FAMILIES);
     for statement in SETTINGS.iter().chain(&OWN_SETTINGS) {
         session.obey(statement.as_bytes()).await?;
     }

@@ -76,7 +76,7 @@ impl Source {
         };
         let instance = Instance::open(engine, config).await?;
         let engine = instance.engine().clone();
-        let mut session = Session::of_server(instance);
+        let mut session = Session::of_server(instance, crate::FAMILIES);
         for statement in SETTINGS {
             session.obey(statement.as_bytes()).await?;
         }
