@@ -140,7 +140,6 @@ pub(super) const SHOWN: &[Definition] = &[
     choice("myisam_stats_method", Both, "nulls_unequal", &["nulls_unequal", "nulls_equal", "nulls_ignored"]),
     boolean("myisam_use_mmap", Global, false),
     unsigned("open_files_limit", Global, 0, 0, 4294967295).read_only(),
-    unsigned("optimizer_max_subgraph_pairs", Both, 100000, 1, 2147483647),
     unsigned("parser_max_mem_size", Both, u64::MAX, 10000000, u64::MAX).fixed(),
     signed("performance_schema_accounts_size", Global, -1, -1, 1048576).read_only(),
     signed("performance_schema_digests_size", Global, 10000, -1, 1048576).read_only(),
