@@ -1,7 +1,7 @@
 //! Damaged pages that are made again from elsewhere while those who need them wait.
 //!
 //! Invariant: what takes the place of a damaged page is what the disk should have: the LSN of that version is known, or the store says that
-//! it is the newest, or the log has no more of it. It is written home like any batch before somebody sees it. Nobody writes the page
+//! it is the newest, or the log has no more of it (always so where changes of the page wait that no version on disk is known for). It is written home like any batch before somebody sees it. Nobody writes the page
 //! meanwhile: who repairs it is its loader. Called by `load`.
 
 use crate::BufferError;
@@ -40,13 +40,15 @@ impl BufferPool {
         };
         let page = corrupt.page;
         let lsn = self.page_logs.image_lsn(page).map(|lsn| lsn.0);
+        // All of the log leads beyond the version on disk where changes wait that begin at an unknown one; they are skipped then.
+        let is_ahead = lsn.is_none() && (self.page_logs.is_absent(page) || self.behind.has(page));
         let Some(image) = repairer.rebuild(corrupt, lsn).await else { return Ok(None) };
         let made = header::lsn(&image);
         let refused = if image.len() != self.page_bytes() || header::id(&image) != page {
             Some("what was made is another page".to_owned())
         } else if let Err(fault) = (self.options.check)(&image) {
             Some(CorruptPage { page, fault }.to_string())
-        } else if self.store.is_newest(page, made) == Some(false) {
+        } else if !is_ahead && self.store.is_newest(page, made) == Some(false) {
             Some(format!("the log leads to LSN {made}, which is not the version that was written last"))
         } else {
             None

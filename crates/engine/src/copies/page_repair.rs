@@ -6,9 +6,9 @@
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::storage::files::{open_store, store_error};
-use buffer::{PageRepairer, Stop};
+use buffer::PageRepairer;
 use env::{Env, IoBuf};
-use pagestore::{FIRST_FREE_PAGE, PageId, StoreError};
+use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, StoreError, header};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,7 +51,12 @@ impl Engine {
         if let Some(repairer) = self.pool.repairer() {
             repairer.try_again(page);
         }
-        let loaded = self.pool.resolve(Stop::Miss(page)).await;
-        loaded.map(|_| Some(())).map_err(|error| self.pool_error(error))
+        let is_lost = || Ok(header::kind(&self.pool.read(page)?) == Some(PageKind::Lost));
+        // A page that could not be had is in memory, too: as one that is lost.
+        match self.pool.run(is_lost).await {
+            Ok(false) => Ok(Some(())),
+            Ok(true) => Err(self.pool_error(CorruptPage { page, fault: PageFault::Lost }.into())),
+            Err(error) => Err(self.pool_error(error)),
+        }
     }
 }
