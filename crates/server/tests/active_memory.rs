@@ -10,7 +10,7 @@ const TABLE_COUNT: usize = 8;
 const SESSION_COUNT: usize = 300;
 /// A session's task, its statements' ids and types, its transaction. Plans and texts are shared by all sessions:
 /// copies of them would take five times this.
-const SESSION_BYTES_MAX: u64 = 76 * 1024;
+const SESSION_BYTES_MAX: u64 = 56 * 1024;
 
 /// The shapes of statements that common benchmarks and applications prepare for each of their tables; `?` are
 /// integers.

@@ -37,7 +37,7 @@ impl Session {
             }
         };
         let statement = self.prepare_text(&text)?;
-        let _ = statement.sight.name.set(key.clone());
+        statement.sight.set_name(&key);
         self.named_statements.insert(key, NamedStatement { statement });
         Ok(Done::Ok(Effects { info: "Statement prepared".into(), ..Effects::default() }))
     }

@@ -5,7 +5,6 @@
 //! text is parsed again only when no session has a current plan of it.
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bumpalo::Bump;
@@ -42,18 +41,18 @@ pub struct PreparedInfo {
 }
 
 pub struct PreparedStatement {
-    text: Arc<StatementText>,
     /// The plan of the last execution, before that the one whose columns PREPARE told; shared with all sessions
     /// that run the same text. `None` for statements that have no plan.
     plan: Option<Arc<TypedPlan>>,
     pub(super) cursor: Option<Box<Cursor>>,
+    /// Its text, and what others may look at.
     pub(super) sight: Arc<PreparedSight>,
     _place: Place,
 }
 
 impl PreparedStatement {
     pub(super) fn parameter_count(&self) -> usize {
-        self.text.parameter_count
+        self.sight.text.parameter_count
     }
 
     pub fn close_cursor(&mut self) {
@@ -82,7 +81,7 @@ impl Session {
         };
         self.next_statement_id += 1;
         let id = StatementId(self.next_statement_id);
-        statement.sight.id.store(u64::from(id.0), Relaxed);
+        statement.sight.set_number(id.0);
         let parameters = (0..statement.parameter_count()).map(|index| self.parameter_meta(&statement, index));
         let info = PreparedInfo {
             id,
@@ -153,9 +152,9 @@ impl Session {
         began: Instant,
     ) -> PreparedStatement {
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let sight = Arc::new(PreparedSight::new(text.clone(), took_ns, self.observed.count + 1));
+        let sight = Arc::new(PreparedSight::new(text, took_ns, self.observed.count + 1));
         self.shared.prepared.add(&sight);
-        PreparedStatement { text, plan, cursor: None, sight, _place: place }
+        PreparedStatement { plan, cursor: None, sight, _place: place }
     }
 
     fn tell_of_syntax(&self, plan: &TypedPlan) {
@@ -249,18 +248,19 @@ impl Session {
         };
         statement.cursor = None;
         self.observed.prepared = Some(statement.sight.clone());
-        let shown = self.logs_values().then(|| self.text_with_values(&statement.text.bytes, &parameters));
+        let shown =
+            self.logs_values().then(|| self.text_with_values(&statement.sight.text.bytes, &parameters));
         let shown = shown.map(std::borrow::Cow::into_owned);
         if let Some(shown) = &shown {
             self.log_command("Execute", shown);
         }
-        self.show_activity("Execute", Some(&statement.text.bytes), began);
-        let result = match cursor == CursorKind::ReadOnly && statement.text.is_query {
+        self.show_activity("Execute", Some(&statement.sight.text.bytes), began);
+        let result = match cursor == CursorKind::ReadOnly && statement.sight.text.is_query {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
             true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
             false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
         };
-        self.end_observation(shown.as_deref().unwrap_or(&statement.text.bytes), &result);
+        self.end_observation(shown.as_deref().unwrap_or(&statement.sight.text.bytes), &result);
         if let Some(place) = self.prepared.get_mut(&id) {
             *place = Some(statement);
         }
@@ -275,10 +275,10 @@ impl Session {
         parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        if statement.text.hints.is_empty() {
+        if statement.sight.text.hints.is_empty() {
             return pin!(self.run_prepared_plan(statement, parameters, sink)).await;
         }
-        let text = statement.text.clone();
+        let text = statement.sight.text.clone();
         let before = self.enter_hints(&text.hints);
         let result = Box::pin(self.run_prepared_plan(statement, parameters, sink)).await;
         self.leave_hints(before);
@@ -300,7 +300,7 @@ impl Session {
                 parameters.truncate(statement.parameter_count());
                 let prepared = self.current_plan(statement, parameters, attempt > 0)?;
                 ReadParameter::extend(&prepared.plan.readings, parameters);
-                let text = &statement.text;
+                let text = &statement.sight.text;
                 let traced = (attempt == 0 && self.settings.optimizer_trace).then_some(text.as_ref());
                 let work = SavedPlan { prepared, traced, parameters: &mut *parameters };
                 let result = self.run_guarded_statement(text.is_query, work, sink).await;
@@ -311,7 +311,7 @@ impl Session {
             return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
         }
         // Boxed: it parses and runs what is no query, which takes kilobytes that the others need not carry.
-        Box::pin(self.run_unplanned(&statement.text, parameters, sink)).await
+        Box::pin(self.run_unplanned(&statement.sight.text, parameters, sink)).await
     }
 
     /// The plan for these parameters: the statement's own, another session's or a new one. `kept_is_stale` says
@@ -331,7 +331,7 @@ impl Session {
         {
             return Ok(plan.prepared.clone());
         }
-        let text = &statement.text;
+        let text = &statement.sight.text;
         let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
         let key = self.text_key(&text.bytes, &classes);
         let cache = &self.instance.plan_cache;

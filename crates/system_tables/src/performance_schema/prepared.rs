@@ -50,9 +50,9 @@ fn row(thread: u64, number: u64, prepared: &PreparedSight) -> Vec<Value> {
         Value::UInt((thread << 32) | (number + 1)),
         Value::UInt(match prepared.number() {
             0 => number + 1,
-            id => id,
+            id => u64::from(id),
         }),
-        optional(prepared.name.get()),
+        optional(prepared.name().as_ref()),
         Value::bytes(String::from_utf8_lossy(&prepared.text.bytes).as_ref()),
         Value::UInt(thread),
         Value::UInt(prepared.event),
