@@ -33,22 +33,22 @@ def install(folder, _suite):
     shutil.copytree(folder / "tree/usr/share/phpmyadmin", site, ignore_dangling_symlinks=True)
     vendor = site / "libraries/vendor_config.php"
     text = vendor.read_text()
-    text = text.replace("'/var/lib/phpmyadmin/tmp/'", f"'{folder}/work/'")
+    text = text.replace("'/var/lib/phpmyadmin/tmp/'", f"'{folder}/uploads/'")
     vendor.write_text(text.replace("'/etc/phpmyadmin/config.inc.php'", f"'{folder}/config.inc.php'"))
 
 
 def run(folder, server, _suite):
-    work = folder / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    uploads = folder / "uploads"
+    shutil.rmtree(uploads, ignore_errors=True)
+    uploads.mkdir()
     (folder / "config.inc.php").write_text(
         "<?php\n$cfg['blowfish_secret'] = '0123456789abcdef0123456789abcdef';\n"
         f"$cfg['Servers'][1] = ['auth_type' => 'cookie', 'host' => '{server.host}', 'port' => {server.port},"
         " 'AllowNoPassword' => true];\n"
-        f"$cfg['TempDir'] = '{work}';\n$cfg['SendErrorReports'] = 'never';\n"
+        f"$cfg['TempDir'] = '{uploads}';\n$cfg['SendErrorReports'] = 'never';\n"
     )
     port = free_port()
-    php = ["php", "-d", f"include_path={folder}/tree/usr/share/php:.", "-d", f"session.save_path={work}"]
+    php = ["php", "-d", f"include_path={folder}/tree/usr/share/php:.", "-d", f"session.save_path={uploads}"]
     with open(folder / "php.log", "wb") as log:
         process = subprocess.Popen([*php, "-S", f"127.0.0.1:{port}", "-t", folder / "site"], stdout=log, stderr=log)
         try:

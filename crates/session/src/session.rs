@@ -108,7 +108,7 @@ impl Session {
     pub fn new(
         instance: Arc<Instance>,
         families: &'static dyn Families,
-        connection: ConnectionInfo,
+        mut connection: ConnectionInfo,
     ) -> Session {
         let host = match connection.peer {
             Some(peer) => format!("{}:{}", connection.host, peer.port()),
@@ -120,7 +120,7 @@ impl Session {
             (None, None) => "Socket",
         };
         let mut process = ProcessEntry::new(connection.id, &connection.user, host, way);
-        process.attributes = connection.attributes.clone();
+        process.attributes = std::mem::take(&mut connection.attributes);
         let process = Arc::new(process);
         instance.telemetry.accounts.connected(&connection.user, &connection.host);
         instance.processes().add(process.clone());

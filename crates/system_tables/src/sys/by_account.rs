@@ -8,76 +8,30 @@ use instance::{Instance, ProcessEntry};
 use telemetry::{StatementTotals, Timings};
 
 use super::accounts::{Split, host_first, sums, user_first};
-use super::cells::{Cell, shown};
+use super::cells::{Cell, shown, twins};
 use crate::performance_schema::event_name;
 use crate::shape::Shape;
 use crate::table::Table;
 
-pub(super) const TABLES: &[Table] = &[
-    Table::of("sys", USER_SUMMARY_BY_STATEMENT_LATENCY, |instance, _| {
-        shown(&USER_SUMMARY_BY_STATEMENT_LATENCY, statements(instance, user_first))
-    }),
-    Table::of("sys", X_USER_SUMMARY_BY_STATEMENT_LATENCY, |instance, _| {
-        shown(&X_USER_SUMMARY_BY_STATEMENT_LATENCY, statements(instance, user_first))
-    }),
-    Table::of("sys", HOST_SUMMARY_BY_STATEMENT_LATENCY, |instance, _| {
-        shown(&HOST_SUMMARY_BY_STATEMENT_LATENCY, statements(instance, host_first))
-    }),
-    Table::of("sys", X_HOST_SUMMARY_BY_STATEMENT_LATENCY, |instance, _| {
-        shown(&X_HOST_SUMMARY_BY_STATEMENT_LATENCY, statements(instance, host_first))
-    }),
-    Table::of("sys", USER_SUMMARY_BY_FILE_IO, |instance, _| {
-        shown(&USER_SUMMARY_BY_FILE_IO, file_io(instance, user_first))
-    }),
-    Table::of("sys", X_USER_SUMMARY_BY_FILE_IO, |instance, _| {
-        shown(&X_USER_SUMMARY_BY_FILE_IO, file_io(instance, user_first))
-    }),
-    Table::of("sys", HOST_SUMMARY_BY_FILE_IO, |instance, _| {
-        shown(&HOST_SUMMARY_BY_FILE_IO, file_io(instance, host_first))
-    }),
-    Table::of("sys", X_HOST_SUMMARY_BY_FILE_IO, |instance, _| {
-        shown(&X_HOST_SUMMARY_BY_FILE_IO, file_io(instance, host_first))
-    }),
-    Table::of("sys", USER_SUMMARY_BY_FILE_IO_TYPE, |instance, _| {
-        shown(&USER_SUMMARY_BY_FILE_IO_TYPE, file_io_types(instance, user_first))
-    }),
-    Table::of("sys", X_USER_SUMMARY_BY_FILE_IO_TYPE, |instance, _| {
-        shown(&X_USER_SUMMARY_BY_FILE_IO_TYPE, file_io_types(instance, user_first))
-    }),
-    Table::of("sys", HOST_SUMMARY_BY_FILE_IO_TYPE, |instance, _| {
-        shown(&HOST_SUMMARY_BY_FILE_IO_TYPE, file_io_types(instance, host_first))
-    }),
-    Table::of("sys", X_HOST_SUMMARY_BY_FILE_IO_TYPE, |instance, _| {
-        shown(&X_HOST_SUMMARY_BY_FILE_IO_TYPE, file_io_types(instance, host_first))
-    }),
-    Table::of("sys", USER_SUMMARY_BY_STAGES, |_, _| shown(&USER_SUMMARY_BY_STAGES, Vec::new())),
-    Table::of("sys", X_USER_SUMMARY_BY_STAGES, |_, _| shown(&X_USER_SUMMARY_BY_STAGES, Vec::new())),
-    Table::of("sys", HOST_SUMMARY_BY_STAGES, |_, _| shown(&HOST_SUMMARY_BY_STAGES, Vec::new())),
-    Table::of("sys", X_HOST_SUMMARY_BY_STAGES, |_, _| shown(&X_HOST_SUMMARY_BY_STAGES, Vec::new())),
-    Table::of("sys", WAITS_BY_USER_BY_LATENCY, |instance, _| {
-        shown(&WAITS_BY_USER_BY_LATENCY, waits(instance, user_first))
-    }),
-    Table::of("sys", X_WAITS_BY_USER_BY_LATENCY, |instance, _| {
-        shown(&X_WAITS_BY_USER_BY_LATENCY, waits(instance, user_first))
-    }),
-    Table::of("sys", WAITS_BY_HOST_BY_LATENCY, |instance, _| {
-        shown(&WAITS_BY_HOST_BY_LATENCY, waits(instance, host_first))
-    }),
-    Table::of("sys", X_WAITS_BY_HOST_BY_LATENCY, |instance, _| {
-        shown(&X_WAITS_BY_HOST_BY_LATENCY, waits(instance, host_first))
-    }),
-    Table::of("sys", MEMORY_BY_USER_BY_CURRENT_BYTES, |instance, _| {
-        shown(&MEMORY_BY_USER_BY_CURRENT_BYTES, memory(instance, |entry| entry.activity().user))
-    }),
-    Table::of("sys", X_MEMORY_BY_USER_BY_CURRENT_BYTES, |instance, _| {
-        shown(&X_MEMORY_BY_USER_BY_CURRENT_BYTES, memory(instance, |entry| entry.activity().user))
-    }),
-    Table::of("sys", MEMORY_BY_HOST_BY_CURRENT_BYTES, |instance, _| {
-        shown(&MEMORY_BY_HOST_BY_CURRENT_BYTES, memory(instance, |entry| entry.client_host()))
-    }),
-    Table::of("sys", X_MEMORY_BY_HOST_BY_CURRENT_BYTES, |instance, _| {
-        shown(&X_MEMORY_BY_HOST_BY_CURRENT_BYTES, memory(instance, |entry| entry.client_host()))
-    }),
+pub(super) const TABLES: &[&[Table]] = &[
+    twins! {
+        (USER_SUMMARY_BY_STATEMENT_LATENCY, X_USER_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, user_first);
+        (HOST_SUMMARY_BY_STATEMENT_LATENCY, X_HOST_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, host_first);
+        (USER_SUMMARY_BY_FILE_IO, X_USER_SUMMARY_BY_FILE_IO): instance => file_io(instance, user_first);
+        (HOST_SUMMARY_BY_FILE_IO, X_HOST_SUMMARY_BY_FILE_IO): instance => file_io(instance, host_first);
+        (USER_SUMMARY_BY_FILE_IO_TYPE, X_USER_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, user_first);
+        (HOST_SUMMARY_BY_FILE_IO_TYPE, X_HOST_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, host_first);
+        (WAITS_BY_USER_BY_LATENCY, X_WAITS_BY_USER_BY_LATENCY): instance => waits(instance, user_first);
+        (WAITS_BY_HOST_BY_LATENCY, X_WAITS_BY_HOST_BY_LATENCY): instance => waits(instance, host_first);
+        (MEMORY_BY_USER_BY_CURRENT_BYTES, X_MEMORY_BY_USER_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.activity().user);
+        (MEMORY_BY_HOST_BY_CURRENT_BYTES, X_MEMORY_BY_HOST_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.client_host());
+    },
+    &[
+        Table::empty("sys", USER_SUMMARY_BY_STAGES),
+        Table::empty("sys", X_USER_SUMMARY_BY_STAGES),
+        Table::empty("sys", HOST_SUMMARY_BY_STAGES),
+        Table::empty("sys", X_HOST_SUMMARY_BY_STAGES),
+    ],
 ];
 
 const USER_SUMMARY_BY_STATEMENT_LATENCY: Shape = Shape {

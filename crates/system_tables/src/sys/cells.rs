@@ -23,6 +23,17 @@ impl Cell {
     }
 }
 
+/// Views with the same rows: the one for people and the `x$` one for programs, each with its words for them.
+macro_rules! twins {
+    ($(($shape:ident, $raw:ident): $instance:ident => $rows:expr;)*) => {
+        &[$(
+            Table::of("sys", $shape, |$instance, _| shown(&$shape, $rows)),
+            Table::of("sys", $raw, |$instance, _| shown(&$raw, $rows)),
+        )*]
+    };
+}
+pub(super) use twins;
+
 /// The rows of a view of this shape.
 pub(super) fn shown(shape: &Shape, rows: Vec<Vec<Cell>>) -> Rows {
     let columns = shape.columns.split(';').map(str::trim);

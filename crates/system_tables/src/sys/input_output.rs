@@ -8,70 +8,30 @@ use env::{WAIT_CAUSES, WaitCause};
 use instance::{Instance, ProcessEntry};
 use telemetry::Timings;
 
-use super::cells::{Cell, shown};
+use super::cells::{Cell, shown, twins};
 use crate::performance_schema::{FileFigures, event_name, files, memory_parts, of_everybody};
 use crate::shape::Shape;
 use crate::table::Table;
 
-pub(super) const TABLES: &[Table] = &[
-    Table::of("sys", IO_GLOBAL_BY_FILE_BY_LATENCY, |instance, _| {
-        shown(&IO_GLOBAL_BY_FILE_BY_LATENCY, by_file(instance))
-    }),
-    Table::of("sys", X_IO_GLOBAL_BY_FILE_BY_LATENCY, |instance, _| {
-        shown(&X_IO_GLOBAL_BY_FILE_BY_LATENCY, by_file(instance))
-    }),
-    Table::of("sys", IO_GLOBAL_BY_WAIT_BY_BYTES, |instance, _| {
-        shown(&IO_GLOBAL_BY_WAIT_BY_BYTES, by_bytes(instance))
-    }),
-    Table::of("sys", X_IO_GLOBAL_BY_WAIT_BY_BYTES, |instance, _| {
-        shown(&X_IO_GLOBAL_BY_WAIT_BY_BYTES, by_bytes(instance))
-    }),
-    Table::of("sys", IO_GLOBAL_BY_WAIT_BY_LATENCY, |instance, _| {
-        shown(&IO_GLOBAL_BY_WAIT_BY_LATENCY, by_latency(instance))
-    }),
-    Table::of("sys", X_IO_GLOBAL_BY_WAIT_BY_LATENCY, |instance, _| {
-        shown(&X_IO_GLOBAL_BY_WAIT_BY_LATENCY, by_latency(instance))
-    }),
-    Table::of("sys", IO_BY_THREAD_BY_LATENCY, |instance, _| {
-        shown(&IO_BY_THREAD_BY_LATENCY, by_thread(instance))
-    }),
-    Table::of("sys", X_IO_BY_THREAD_BY_LATENCY, |instance, _| {
-        shown(&X_IO_BY_THREAD_BY_LATENCY, by_thread(instance))
-    }),
-    Table::of("sys", LATEST_FILE_IO, |_, _| shown(&LATEST_FILE_IO, Vec::new())),
-    Table::of("sys", X_LATEST_FILE_IO, |_, _| shown(&X_LATEST_FILE_IO, Vec::new())),
-    Table::of("sys", WAIT_CLASSES_GLOBAL_BY_LATENCY, |instance, _| {
-        shown(&WAIT_CLASSES_GLOBAL_BY_LATENCY, wait_classes(instance, |timings| timings.sum_ns))
-    }),
-    Table::of("sys", X_WAIT_CLASSES_GLOBAL_BY_LATENCY, |instance, _| {
-        shown(&X_WAIT_CLASSES_GLOBAL_BY_LATENCY, wait_classes(instance, |timings| timings.sum_ns))
-    }),
-    Table::of("sys", WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, |instance, _| {
-        shown(&WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, wait_classes(instance, Timings::average_ns))
-    }),
-    Table::of("sys", X_WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, |instance, _| {
-        shown(&X_WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, wait_classes(instance, Timings::average_ns))
-    }),
-    Table::of("sys", MEMORY_GLOBAL_BY_CURRENT_BYTES, |instance, _| {
-        shown(&MEMORY_GLOBAL_BY_CURRENT_BYTES, memory(instance))
-    }),
-    Table::of("sys", X_MEMORY_GLOBAL_BY_CURRENT_BYTES, |instance, _| {
-        shown(&X_MEMORY_GLOBAL_BY_CURRENT_BYTES, memory(instance))
-    }),
-    Table::of("sys", MEMORY_BY_THREAD_BY_CURRENT_BYTES, |instance, _| {
-        shown(&MEMORY_BY_THREAD_BY_CURRENT_BYTES, memory_by_thread(instance))
-    }),
-    Table::of("sys", X_MEMORY_BY_THREAD_BY_CURRENT_BYTES, |instance, _| {
-        shown(&X_MEMORY_BY_THREAD_BY_CURRENT_BYTES, memory_by_thread(instance))
-    }),
-    Table::of("sys", INNODB_BUFFER_STATS_BY_SCHEMA, |_, _| shown(&INNODB_BUFFER_STATS_BY_SCHEMA, Vec::new())),
-    Table::of("sys", X_INNODB_BUFFER_STATS_BY_SCHEMA, |_, _| {
-        shown(&X_INNODB_BUFFER_STATS_BY_SCHEMA, Vec::new())
-    }),
-    Table::of("sys", INNODB_BUFFER_STATS_BY_TABLE, |_, _| shown(&INNODB_BUFFER_STATS_BY_TABLE, Vec::new())),
-    Table::of("sys", X_INNODB_BUFFER_STATS_BY_TABLE, |_, _| {
-        shown(&X_INNODB_BUFFER_STATS_BY_TABLE, Vec::new())
-    }),
+pub(super) const TABLES: &[&[Table]] = &[
+    twins! {
+        (IO_GLOBAL_BY_FILE_BY_LATENCY, X_IO_GLOBAL_BY_FILE_BY_LATENCY): instance => by_file(instance);
+        (IO_GLOBAL_BY_WAIT_BY_BYTES, X_IO_GLOBAL_BY_WAIT_BY_BYTES): instance => by_bytes(instance);
+        (IO_GLOBAL_BY_WAIT_BY_LATENCY, X_IO_GLOBAL_BY_WAIT_BY_LATENCY): instance => by_latency(instance);
+        (IO_BY_THREAD_BY_LATENCY, X_IO_BY_THREAD_BY_LATENCY): instance => by_thread(instance);
+        (WAIT_CLASSES_GLOBAL_BY_LATENCY, X_WAIT_CLASSES_GLOBAL_BY_LATENCY): instance => wait_classes(instance, |timings| timings.sum_ns);
+        (WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, X_WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY): instance => wait_classes(instance, Timings::average_ns);
+        (MEMORY_GLOBAL_BY_CURRENT_BYTES, X_MEMORY_GLOBAL_BY_CURRENT_BYTES): instance => memory(instance);
+        (MEMORY_BY_THREAD_BY_CURRENT_BYTES, X_MEMORY_BY_THREAD_BY_CURRENT_BYTES): instance => memory_by_thread(instance);
+    },
+    &[
+        Table::empty("sys", LATEST_FILE_IO),
+        Table::empty("sys", X_LATEST_FILE_IO),
+        Table::empty("sys", INNODB_BUFFER_STATS_BY_SCHEMA),
+        Table::empty("sys", X_INNODB_BUFFER_STATS_BY_SCHEMA),
+        Table::empty("sys", INNODB_BUFFER_STATS_BY_TABLE),
+        Table::empty("sys", X_INNODB_BUFFER_STATS_BY_TABLE),
+    ],
 ];
 
 const IO_GLOBAL_BY_FILE_BY_LATENCY: Shape = Shape {

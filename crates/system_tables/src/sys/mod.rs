@@ -14,16 +14,14 @@ use crate::table::Table;
 
 /// Every view.
 pub(crate) fn all() -> Vec<Table> {
-    [
+    let own = [
         accounts::TABLES,
-        by_account::TABLES,
         configuration::TABLES,
         indexes::TABLES,
-        input_output::TABLES,
         overview::TABLES,
         sessions::TABLES,
         statements::TABLES,
         tables::TABLES,
-    ]
-    .concat()
+    ];
+    [&own[..], by_account::TABLES, input_output::TABLES].concat().concat()
 }
