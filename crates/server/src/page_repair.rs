@@ -56,9 +56,16 @@ impl PageRepairer for PageRepairs {
             let _ = sender.send(work.rebuild(corrupt, lsn));
         };
         let started = std::thread::Builder::new().name("repair-page".into()).spawn(run);
+        let work = self.work.clone();
         Box::pin(async move {
-            started.ok()?;
-            receiver.await.ok().flatten()
+            let ended = match started {
+                Ok(_) => receiver.await.map_err(|_| "its thread ended unexpectedly".to_owned()),
+                Err(error) => Err(format!("cannot start a thread: {error}")),
+            };
+            ended.unwrap_or_else(|why| {
+                work.give_up(corrupt, &why);
+                None
+            })
         })
     }
 
