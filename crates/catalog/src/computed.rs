@@ -2,18 +2,21 @@
 //!
 //! Invariant: the settings are those of a new server, whoever reads: the zone is UTC, the mode the default one. Columns whose
 //! values depend on the session are never lacking (`definition` copies the rows). Called by `table`, for each such value.
+use std::fmt;
 use std::sync::Arc;
 
 use datum::{SqlError, Value};
 use executor::Assigner;
-use expression::{BindContext, EvalContext, Expr};
+use expression::{BindContext, EvalContext, Expr, SessionServices, StatementSettings};
 use planner::bind_generated_columns;
 use schema::TableDef;
 use table::ColumnMaker;
 
-#[derive(Debug)]
 struct BoundColumns {
     table: Arc<TableDef>,
+    /// The same for all values; making them costs more than most expressions.
+    settings: Arc<StatementSettings>,
+    session: Arc<dyn SessionServices>,
     /// By column: the expression of a generated one, and the columns that it reads.
     columns: Vec<(Option<Expr>, Vec<usize>)>,
 }
@@ -27,7 +30,14 @@ pub fn bind_columns(table: &Arc<TableDef>) -> Result<Arc<dyn ColumnMaker>, SqlEr
         reads.dedup();
         (expr, reads)
     });
-    Ok(Arc::new(BoundColumns { table: table.clone(), columns: bound.collect() }))
+    let EvalContext { settings, session, .. } = EvalContext::of_constants(&BindContext::default());
+    Ok(Arc::new(BoundColumns { table: table.clone(), settings, session, columns: bound.collect() }))
+}
+
+impl fmt::Debug for BoundColumns {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("BoundColumns").field("columns", &self.columns).finish_non_exhaustive()
+    }
 }
 
 impl ColumnMaker for BoundColumns {
@@ -37,7 +47,7 @@ impl ColumnMaker for BoundColumns {
 
     fn make(&self, column: usize, row: &[Value], strict: bool) -> Result<Value, SqlError> {
         let (Some(expr), _) = &self.columns[column] else { return Ok(Value::Null) };
-        let mut eval = EvalContext::of_constants(&BindContext::default());
+        let mut eval = EvalContext::new(self.settings.clone(), self.session.clone());
         eval.is_strict_change = strict;
         let assigner = Assigner { table: &self.table, strict, null_to_default: !strict, defers_null: false };
         let value = expr.eval(row, &eval)?;

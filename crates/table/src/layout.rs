@@ -5,7 +5,7 @@
 //! - Secondary entry: key = the index's parts, then the row's clustered key; value = empty when clustered keys have
 //!   one width, else the clustered key's length in two bytes.
 use crate::key_codec::{DecodeError, KeyPart};
-use crate::lacking::{ColumnBinder, Lacking, RowError, is_computed};
+use crate::lacking::{ColumnBinder, ColumnMaker, Lacking, RowError, is_computed};
 use crate::storage_kind::StorageKind;
 use datum::{RowReader, SqlError, Value, write_row};
 use engine::TreeId;
@@ -276,18 +276,32 @@ impl TableLayout {
     }
 
     /// What a record reads that is older than the column.
-    #[cold]
+    #[inline]
     fn added_value(
         &self,
+        table: &TableDef,
+        column: usize,
+        record: (&[u8], &[u8]),
+        strict: bool,
+    ) -> Result<Value, RowError> {
+        match &self.lacking {
+            Some(lacking) if is_computed(&table.columns[column]) => {
+                self.computed_value(lacking.maker()?, table, column, record, strict)
+            }
+            _ => Ok(self.added_values[column].clone()),
+        }
+    }
+
+    /// The value of a virtual column that the record is older than.
+    #[cold]
+    fn computed_value(
+        &self,
+        maker: &Arc<dyn ColumnMaker>,
         table: &TableDef,
         column: usize,
         (key, value): (&[u8], &[u8]),
         strict: bool,
     ) -> Result<Value, RowError> {
-        let Some(lacking) = self.lacking.as_ref().filter(|_| is_computed(&table.columns[column])) else {
-            return Ok(self.added_values[column].clone());
-        };
-        let maker = lacking.maker()?;
         let mut row = vec![Value::Null; table.columns.len()];
         // No expression reads its own column, however far it goes.
         let reads: Vec<(usize, usize)> = maker.reads(column).iter().map(|read| (*read, *read)).collect();

@@ -94,10 +94,7 @@ impl Planner<'_> {
         (conditions, equal): (&[Expr], &EqualColumns),
         single: u64,
     ) -> Option<Connections> {
-        let place_of = |set: u64| {
-            let place = sources.iter().position(|source| set == 1 << source)?;
-            Some(place)
-        };
+        let place_of = |set: u64| sources.iter().position(|source| set == 1 << source);
         let mut direct = vec![0u16; sources.len()];
         for condition in conditions.iter().filter(|condition| !equal.follows_from_value(condition)) {
             let ExprKind::Compare(_, _, left, right) = &condition.kind else { continue };
