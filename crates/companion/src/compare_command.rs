@@ -5,18 +5,18 @@
 
 use std::path::PathBuf;
 
-use bench::{Estimate, Event, Result, Run, Stop, ratio_of_blocks, run};
+use bench::{Estimate, Result, Stop, ratio_of_blocks};
 use clap::Args;
-use client::{Connection, Dsn};
-use recording::{Host, Recording, Values, describe_server};
-use report::{Subject, Table};
-use serde_json::{Value, json};
+use recording::Values;
+use report::{Page, Subject, Table};
+use serde_json::json;
 use workload::Workload;
 
-use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
+use crate::arguments::{DriveArguments, WorkloadArguments, default_database};
 use crate::lines::Lines;
 use crate::output::{ms, say};
-use crate::record_command::Beside;
+use crate::report_command::write;
+use crate::side::Side;
 
 #[derive(Args)]
 pub struct Compare {
@@ -45,16 +45,19 @@ pub struct Compare {
     /// Write JSON lines here too.
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
+    /// Write a picture of some graphs too.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The graphs of the picture.
+    #[arg(long, value_name = "LIST", default_value = "throughput,latency:p95")]
+    only: String,
 }
 
 struct Server {
-    name: String,
-    dsn: Dsn,
-    description: Value,
+    side: Side,
     durability: [String; 3],
     rates: Vec<f64>,
     p99: Vec<u64>,
-    recording: Recording,
     costs: Costs,
 }
 
@@ -66,6 +69,8 @@ struct Costs {
     bytes: f64,
     processor: f64,
     is_known: bool,
+    /// Whether device operations are those of everybody on the host.
+    is_whole_host: bool,
 }
 
 impl Compare {
@@ -83,7 +88,7 @@ impl Compare {
         crate::bench_command::listen(&stop);
         if self.load {
             for server in &servers {
-                crate::bench_command::load_with_bar(&server.dsn, 4, &*workload, &stop)?;
+                crate::bench_command::load_with_bar(&server.side.dsn, 4, &*workload, &stop)?;
             }
         }
         let mut lines = Lines::to(self.lines.as_deref())?;
@@ -111,74 +116,44 @@ impl Compare {
     }
 
     fn server(&self, text: &str) -> Result<Server> {
-        let (name, address) = match text.split_once('=') {
-            Some((name, address)) if !name.contains(['/', ':', '?']) => (name.to_owned(), address),
-            _ => (text.rsplit('@').next().unwrap_or(text).to_owned(), text),
-        };
-        let dsn = dsn(address, default_database(&self.workload.workload))?;
-        let description = describe(&dsn)?;
-        let part = |part: &str| description["durability"][part].as_str().unwrap_or("").to_owned();
+        let side = Side::of(text, default_database(&self.workload.workload))?;
+        let part = |part: &str| side.description["durability"][part].as_str().unwrap_or("").to_owned();
         let durability = [part("commit_flush"), part("doublewrite"), part("binlog_sync")];
-        Ok(Server {
-            name,
-            dsn,
-            description,
-            durability,
-            rates: Vec::new(),
-            p99: Vec::new(),
-            recording: Recording::default(),
-            costs: Costs::default(),
-        })
+        Ok(Server { side, durability, rates: Vec::new(), p99: Vec::new(), costs: Costs::default() })
     }
 
     /// One turn of one server.
     fn turn(&self, server: &mut Server, block: u64, stop: &Stop, lines: &mut Lines) -> Result<()> {
         let arguments = WorkloadArguments { seed: self.workload.seed + block, ..self.workload.clone() };
         let workload: Box<dyn Workload> = arguments.workload()?;
-        let plan = self.drive.plan(&server.dsn, self.connections, &arguments)?;
-        let mut host = Host::of(&server.dsn);
-        let is_local = server.dsn.is_local();
+        let plan = self.drive.plan(&server.side.dsn, self.connections, &arguments)?;
+        let mut host = server.side.host();
+        let is_local = server.side.dsn.is_local();
         let mut before = None;
-        let path = std::env::temp_dir().join(format!("evenkeel-compare-{}.rec", std::process::id()));
-        let beside = Beside::start(&server.dsn, &path);
-        let turn_stop = Stop::default();
-        let result = run(&plan, &*workload, &turn_stop, &mut |event| {
-            if let Event::Second(second) = event {
-                // The measured part begins when the last second of the warm-up ends.
-                if is_local && (second.t == -1 || before.is_none()) && second.t <= 0 {
-                    before = Some((host.sample(), if second.t < 0 { 0 } else { second.events }));
-                }
-                if stop.is_wanted() {
-                    turn_stop.now();
-                }
+        let (result, recorded) = server.side.turn(&plan, &*workload, stop, &mut |second| {
+            // The measured part begins when the last second of the warm-up ends.
+            if is_local && (second.t == -1 || before.is_none()) && second.t <= 0 {
+                before = Some((host.sample(), if second.t < 0 { 0 } else { second.events }));
             }
-        });
-        let mut recorded = Recording::default();
-        // A turn counts without its recording too.
-        if let Err(why) = beside.end().and_then(|()| recorded.read(&path)) {
-            eprintln!("evenkeel: {}: not recorded: {why}", server.name);
-        }
-        let _ = std::fs::remove_file(&path);
-        let result = result?;
-        if let Some(failure) = result.failure {
-            return Err(format!("{}: {failure}", server.name));
-        }
+        })?;
         if let Some((before, missed)) = before {
             server.costs.add(&before, &host.sample(), result.summary.events.saturating_sub(missed));
         }
         say!(
             "block {:2} {:16} {:>10.1} tps  p99 {:>8} ms  {} s below half the median",
             block + 1,
-            server.name,
+            server.side.name,
             result.summary.rate(),
             ms(result.summary.p99),
             result.summary.low_seconds
         );
         let mut line = result.summary.json();
-        line["server"] = json!(server.name);
+        line["server"] = json!(server.side.name);
         line["block"] = json!(block);
         lines.put(&line);
-        server.take(&result, &recorded);
+        server.rates.push(result.summary.rate());
+        server.p99.push(result.summary.p99);
+        server.side.take(&result, &recorded, format!("block {}", block + 1));
         Ok(())
     }
 
@@ -186,14 +161,22 @@ impl Compare {
         let title = format!("{}, {} connections", self.workload.shown(), self.connections);
         let mut tables = vec![self.blocks_table(servers), costs_table(servers), servers_table(servers)];
         tables.retain(|table| !table.rows.is_empty());
-        let subjects: Vec<Subject> =
-            servers.iter().map(|server| Subject::new(&server.name, server.recording.clone())).collect();
-        crate::report_command::write(&self.out, &report::html(&title, Some(verdict), &tables, &subjects))
+        let subjects: Vec<Subject> = servers
+            .iter()
+            .map(|server| Subject::new(&server.side.name, server.side.recording.clone()))
+            .collect();
+        let page = Page { title: &title, verdict: Some(verdict), charts: &[], tables: &tables };
+        write(&self.out, &report::html(&page, &subjects))?;
+        if let Some(path) = &self.svg {
+            let panels = report::chosen(report::panels(&subjects), &self.only)?;
+            write(path, &report::svg(&[], &panels, &subjects))?;
+        }
+        Ok(())
     }
 
     fn blocks_table(&self, servers: &[Server]) -> Table {
         let mut head = vec!["block".to_owned()];
-        head.extend(servers.iter().flat_map(|server| [format!("{} tps", server.name), "p99 ms".into()]));
+        head.extend(servers.iter().flat_map(|server| [format!("{} tps", server.side.name), "p99 ms".into()]));
         let row = |block: usize| {
             let mut row = vec![format!("{} (seed {})", block + 1, self.workload.seed + block as u64)];
             for server in servers {
@@ -215,8 +198,16 @@ impl Costs {
             names.filter(|name| ends.iter().any(|end| name.ends_with(end))).map(|name| grown(name)).sum()
         };
         self.transactions += transactions;
-        self.operations += all(&[".reads", ".writes", ".flushes"]);
-        self.bytes += all(&[".read_sectors", ".write_sectors"]) * 512.0;
+        // A control group of its own tells the server's operations from those of everybody else.
+        let own = |ends: [&str; 2]| ends.map(|end| after.get(end).map(|_| grown(end)));
+        if let [Some(reads), Some(writes)] = own(["cgroup.io.rios", "cgroup.io.wios"]) {
+            self.operations += reads + writes;
+            self.bytes += own(["cgroup.io.rbytes", "cgroup.io.wbytes"]).into_iter().flatten().sum::<f64>();
+        } else {
+            self.operations += all(&[".reads", ".writes", ".flushes"]);
+            self.bytes += all(&[".read_sectors", ".write_sectors"]) * 512.0;
+            self.is_whole_host = true;
+        }
         // A cgroup counts what helpers of the server used as well.
         let cgroup = grown("cgroup.cpu.usage_usec") / 1e6;
         self.processor += if cgroup > 0.0 { cgroup } else { grown("server.cpu") / 100.0 };
@@ -224,38 +215,9 @@ impl Costs {
     }
 }
 
-impl Server {
-    /// Puts the measured seconds behind those of earlier blocks, as if they had followed each other.
-    fn take(&mut self, run: &Run, recorded: &Recording) {
-        let to = self.recording.seconds.len() as u64 * 1000;
-        let ends: Vec<u64> = run.measured().filter_map(|second| second.json()["at"].as_u64()).collect();
-        if let (Some(first), Some(last)) = (ends.first(), ends.last()) {
-            self.recording.append(recorded, first.saturating_sub(1000), *last, to);
-        }
-        self.rates.push(run.summary.rate());
-        self.p99.push(run.summary.p99);
-        for second in run.measured() {
-            let mut line = second.json();
-            let place = self.recording.seconds.len() as u64;
-            line["t"] = json!(place);
-            line["at"] = json!((place + 1) * 1000);
-            self.recording.seconds.push(line);
-        }
-    }
-}
-
-fn describe(dsn: &Dsn) -> Result<Value> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| error.to_string())?.block_on(async {
-        let failed = |error: client::Error| format!("{dsn}: {error}");
-        let mut connection = Connection::connect(&dsn.with_database("")).await.map_err(failed)?;
-        describe_server(&mut connection).await.map_err(failed)
-    })
-}
-
 /// Whether all servers are equally and fully durable; else why not.
 fn judge_durability(servers: &[Server]) -> std::result::Result<(), String> {
-    let named = |server: &Server| format!("{} has {}", server.name, server.durability.join(" / "));
+    let named = |server: &Server| format!("{} has {}", server.side.name, server.durability.join(" / "));
     for server in servers {
         let [flush, doublewrite, binlog] = &server.durability;
         let is_relaxed = flush != "1"
@@ -281,9 +243,9 @@ fn judge_durability(servers: &[Server]) -> std::result::Result<(), String> {
 
 fn verdict(first: &Server, other: &Server) -> String {
     let Some(Estimate { ratio, low, high, blocks }) = ratio_of_blocks(&other.rates, &first.rates) else {
-        return format!("{} and {} have no block in common.", other.name, first.name);
+        return format!("{} and {} have no block in common.", other.side.name, first.side.name);
     };
-    let (other, first) = (&other.name, &first.name);
+    let (other, first) = (&other.side.name, &first.side.name);
     if blocks == 1 {
         return format!(
             "{other} does {ratio:.3} times the transactions of {first} in one block, which tells no interval."
@@ -305,14 +267,19 @@ fn costs_table(servers: &[Server]) -> Table {
         .map(|server| {
             let each = |sum: f64| sum / server.costs.transactions as f64;
             vec![
-                server.name.clone(),
+                server.side.name.clone(),
                 format!("{:.2}", each(server.costs.operations)),
                 format!("{:.0}", each(server.costs.bytes)),
                 format!("{:.0}", each(server.costs.processor * 1e6)),
             ]
         })
         .collect();
-    Table { title: "Cost of a transaction on this host (devices: the whole host)".into(), head, rows }
+    let is_whole = servers.iter().any(|server| server.costs.is_whole_host);
+    let title = format!(
+        "Cost of a transaction on this host{}",
+        if is_whole { " (devices: the whole host)" } else { "" }
+    );
+    Table { title, head, rows }
 }
 
 fn servers_table(servers: &[Server]) -> Table {
@@ -322,14 +289,14 @@ fn servers_table(servers: &[Server]) -> Table {
     let rows = servers
         .iter()
         .map(|server| {
-            let variables = &server.description["variables"];
+            let variables = &server.side.description["variables"];
             let size = |names: &[&str]| {
                 let found = names.iter().find_map(|name| variables[*name].as_str()?.parse::<f64>().ok());
                 found.map_or_else(String::new, |bytes| format!("{:.0} MiB", bytes / 1_048_576.0))
             };
             vec![
-                server.name.clone(),
-                server.description["version"].as_str().unwrap_or("").to_owned(),
+                server.side.name.clone(),
+                server.side.description["version"].as_str().unwrap_or("").to_owned(),
                 server.durability.join(" / "),
                 size(&["innodb_buffer_pool_size"]),
                 size(&["innodb_redo_log_capacity", "innodb_log_file_size"]),
@@ -345,13 +312,15 @@ mod tests {
 
     fn server(name: &str, durability: [&str; 3], rates: &[f64]) -> Server {
         Server {
-            name: name.into(),
-            dsn: Dsn::parse("127.0.0.1").unwrap(),
-            description: Value::Null,
+            side: Side {
+                name: name.into(),
+                dsn: client::Dsn::parse("127.0.0.1").unwrap(),
+                description: json!(null),
+                recording: recording::Recording::default(),
+            },
             durability: durability.map(str::to_owned),
             rates: rates.to_vec(),
             p99: Vec::new(),
-            recording: Recording::default(),
             costs: Costs::default(),
         }
     }

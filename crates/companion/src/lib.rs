@@ -25,6 +25,7 @@ mod place;
 mod record_command;
 mod replicating;
 mod report_command;
+mod side;
 mod sweep_command;
 mod tables;
 mod top_command;

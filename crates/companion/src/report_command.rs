@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bench::Result;
 use clap::Args;
-use report::Subject;
+use report::{Page, Subject};
 use serde_json::json;
 
 use crate::output::say;
@@ -22,6 +22,10 @@ pub struct Report {
     /// Write the graphs as one SVG picture too.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// The graphs of the picture, by the beginnings of their titles and the names of lines, as throughput,latency:p95; all
+    /// unless some are named.
+    #[arg(long, value_name = "LIST")]
+    only: Option<String>,
     /// Write the values as CSV too.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -37,9 +41,14 @@ impl Report {
     pub fn run(&self) -> Result<bool> {
         let subjects = subjects(&self.files)?;
         let title = self.title.clone().unwrap_or_else(|| title(&subjects));
-        write(&self.out, &report::html(&title, None, &[], &subjects))?;
+        write(&self.out, &report::html(&Page { title: &title, ..Page::default() }, &subjects))?;
         if let Some(path) = &self.svg {
-            write(path, &report::svg(&subjects))?;
+            let all = report::panels(&subjects);
+            let panels = match &self.only {
+                Some(list) => report::chosen(all, list)?,
+                None => all,
+            };
+            write(path, &report::svg(&[], &panels, &subjects))?;
         }
         if let Some(path) = &self.csv {
             write(path, &report::csv(&subjects))?;

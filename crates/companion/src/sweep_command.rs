@@ -1,17 +1,22 @@
-//! `evenkeel bench sweep`: the same workload with ever more connections, as one table.
+//! `evenkeel bench sweep`: the same workload with ever more connections, on one server or several, as tables, a page
+//! and a picture.
 //!
-//! Invariant: each level is a run of its own with the same seed. Device operations are counted by the kernel for the
-//! whole host, so they are right when nothing else uses the disk.
+//! Invariant: each level is a run of its own with the same seed. Device operations are those of the server's control
+//! group; where it has none of its own they are the whole host's, which is said.
 
 use std::path::PathBuf;
 
-use bench::{Event, Result, Stop, run};
+use bench::{Result, Stop};
 use clap::Args;
+use recording::Limit;
+use report::{Chart, Page, Subject, Table};
 use serde_json::json;
 
-use crate::arguments::{DriveArguments, WorkloadArguments, default_database, dsn};
+use crate::arguments::{DriveArguments, WorkloadArguments, default_database};
 use crate::lines::Lines;
 use crate::output::{ms, say};
+use crate::report_command::write;
+use crate::side::Side;
 
 #[derive(Args)]
 pub struct Sweep {
@@ -20,105 +25,267 @@ pub struct Sweep {
     #[command(flatten)]
     drive: DriveArguments,
     /// The server: mysql://user:password@host:port/database.
-    #[arg(long)]
-    dsn: String,
+    #[arg(long, required_unless_present = "servers")]
+    dsn: Option<String>,
+    /// Several servers instead, one after the other.
+    #[arg(value_name = "NAME=DSN", conflicts_with = "dsn")]
+    servers: Vec<String>,
     /// Connections: a list as 8,64,512, or FIRST..LAST, doubled each time.
     #[arg(long, default_value = "8..1024")]
     levels: String,
+    /// Load the same data into each server first.
+    #[arg(long)]
+    load: bool,
+    /// All levels once for each of these limits of reads, and as many writes, per second for the server's control group;
+    /// 0 is none. Needs root.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    iops: Vec<u64>,
     /// Write JSON lines here, a summary for each level.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write a page with tables, graphs by level, and graphs over time.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Write a picture of the graphs by level.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Graphs over time below those by level in the picture, as throughput,latency:p95,checkpoint.
+    #[arg(long, value_name = "LIST", default_value = "")]
+    only: String,
 }
 
+/// One level of one server under one limit.
 struct Level {
+    side: usize,
+    limit: u64,
     connections: usize,
     rate: f64,
     qps: f64,
     p95: u64,
     p99: u64,
-    operations: Option<u64>,
-    queries: u64,
+    /// Statements per device operation, and operations per second.
+    operations: Option<(f64, f64)>,
     trouble: u64,
 }
 
 impl Sweep {
     pub fn run(&self) -> Result<bool> {
         let levels = levels(&self.levels)?;
-        let dsn = dsn(&self.dsn, default_database(&self.workload.workload))?;
+        let names = if self.servers.is_empty() {
+            self.dsn.iter().collect()
+        } else {
+            self.servers.iter().collect::<Vec<_>>()
+        };
+        let database = default_database(&self.workload.workload);
+        let mut sides =
+            names.into_iter().map(|name| Side::of(name, database)).collect::<Result<Vec<Side>>>()?;
         let workload = self.workload.workload()?;
         let mut lines = Lines::to(self.out.as_deref())?;
         let stop = Stop::default();
         crate::bench_command::listen(&stop);
-        let mut measured: Vec<Level> = Vec::new();
-        for connections in levels {
-            if stop.is_wanted() {
-                break;
+        if self.load {
+            for side in &sides {
+                crate::bench_command::load_with_bar(&side.dsn, 4, &*workload, &stop)?;
             }
-            eprintln!("{connections} connections, {} s", self.drive.time);
-            let plan = self.drive.plan(&dsn, connections, &self.workload)?;
-            let before = dsn.is_local().then(recording::host_operations).flatten();
-            // A level that ends by its time must not end the next one; Ctrl-C ends all.
-            let level_stop = Stop::default();
-            let result = run(&plan, &*workload, &level_stop, &mut |event| {
-                if stop.is_wanted() && matches!(event, Event::Second(_)) {
-                    level_stop.now();
-                }
-            })?;
-            let after = dsn.is_local().then(recording::host_operations).flatten();
-            let mut line = result.summary.json();
-            line["connections"] = json!(connections);
-            lines.put(&line);
-            if let Some(failure) = result.failure {
-                return Err(failure);
-            }
-            let summary = &result.summary;
-            measured.push(Level {
-                connections,
-                rate: summary.rate(),
-                qps: summary.queries as f64 / summary.seconds.max(1e-9),
-                p95: summary.p95,
-                p99: summary.p99,
-                operations: before.zip(after).map(|(before, after)| after.saturating_sub(before)),
-                queries: summary.queries,
-                trouble: summary.conflicts + summary.errors,
-            });
         }
-        print_table(&self.workload.shown(), &measured);
+        let limits = if self.iops.is_empty() { vec![0] } else { self.iops.clone() };
+        let mut measured: Vec<Level> = Vec::new();
+        let mut is_whole_host = false;
+        for limit in &limits {
+            for (number, side) in sides.iter_mut().enumerate() {
+                let host = side.host();
+                let _limit = if *limit > 0 { Some(Limit::set(&host, *limit)?) } else { None };
+                for connections in &levels {
+                    if stop.is_wanted() {
+                        break;
+                    }
+                    eprintln!(
+                        "{}{}, {connections} connections, {} s",
+                        side.name,
+                        limit_text(*limit),
+                        self.drive.time
+                    );
+                    let plan = self.drive.plan(&side.dsn, *connections, &self.workload)?;
+                    let mut before = host.operations();
+                    let (run, recorded) = side.turn(&plan, &*workload, &stop, &mut |second| {
+                        // The measured part begins when the last second of the warm-up ends.
+                        if second.t == -1 {
+                            before = host.operations();
+                        }
+                    })?;
+                    let after = host.operations();
+                    let summary = &run.summary;
+                    let operations = before.zip(after).map(|((before, is_all), (after, _))| {
+                        is_whole_host |= is_all;
+                        let count = after.saturating_sub(before) as f64;
+                        (summary.queries as f64 / count.max(1.0), count / summary.seconds.max(1e-9))
+                    });
+                    let mut line = summary.json();
+                    line["server"] = json!(side.name);
+                    line["connections"] = json!(connections);
+                    line["iops_limit"] = json!(limit);
+                    line["device_operations_per_second"] = json!(operations.map(|(_, rate)| rate));
+                    lines.put(&line);
+                    measured.push(Level {
+                        side: number,
+                        limit: *limit,
+                        connections: *connections,
+                        rate: summary.rate(),
+                        qps: summary.queries as f64 / summary.seconds.max(1e-9),
+                        p95: summary.p95,
+                        p99: summary.p99,
+                        operations,
+                        trouble: summary.conflicts + summary.errors,
+                    });
+                    let part = if limits.len() > 1 {
+                        format!("{connections}{}", limit_text(*limit))
+                    } else {
+                        connections.to_string()
+                    };
+                    side.take(&run, &recorded, part);
+                }
+            }
+        }
+        let whose = if is_whole_host { ", device operations of the whole host" } else { "" };
+        let tables = tables(&sides, &limits, &measured, whose);
+        say!("\n{}", self.workload.shown());
+        tables.iter().for_each(print_table);
+        self.draw(&sides, &limits, &levels, &measured, &tables)?;
         lines.end()?;
         Ok(!stop.is_wanted())
     }
+
+    fn draw(
+        &self,
+        sides: &[Side],
+        limits: &[u64],
+        levels: &[usize],
+        measured: &[Level],
+        tables: &[Table],
+    ) -> Result<()> {
+        if self.page.is_none() && self.svg.is_none() {
+            return Ok(());
+        }
+        let charts = charts(sides, limits, levels, measured);
+        let subjects: Vec<Subject> =
+            sides.iter().map(|side| Subject::new(&side.name, side.recording.clone())).collect();
+        if let Some(path) = &self.page {
+            let title = format!("{} by connections", self.workload.shown());
+            write(
+                path,
+                &report::html(&Page { title: &title, verdict: None, charts: &charts, tables }, &subjects),
+            )?;
+            say!("{}", path.display());
+        }
+        if let Some(path) = &self.svg {
+            // Two levels are no curve.
+            let charts = if levels.len() > 2 { &charts[..] } else { &[] };
+            let panels = report::chosen(report::panels(&subjects), &self.only)?;
+            write(path, &report::svg(charts, &panels, &subjects))?;
+            say!("{}", path.display());
+        }
+        Ok(())
+    }
 }
 
-fn print_table(name: &str, levels: &[Level]) {
-    let peak = levels.iter().map(|level| level.rate).fold(0.0, f64::max);
-    say!("\n{name}");
-    say!(
-        "{:>11} {:>11} {:>8} {:>11} {:>9} {:>9} {:>12} {:>9}",
-        "connections",
-        "TPS",
-        "of peak",
-        "QPS",
-        "p95 ms",
-        "p99 ms",
-        "QPS/dev.op",
-        "conflicts"
-    );
-    for level in levels {
-        let per_operation = match level.operations {
-            Some(operations) if operations > 0 => format!("{:.2}", level.queries as f64 / operations as f64),
-            _ => "-".into(),
+fn limit_text(limit: u64) -> String {
+    if limit > 0 { format!(" at {} operations/s", crate::output::grouped(limit)) } else { String::new() }
+}
+
+/// A table for each server and limit.
+fn tables(sides: &[Side], limits: &[u64], measured: &[Level], whose: &str) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for limit in limits {
+        for (number, side) in sides.iter().enumerate() {
+            let levels: Vec<&Level> =
+                measured.iter().filter(|level| level.side == number && level.limit == *limit).collect();
+            let peak = levels.iter().map(|level| level.rate).fold(0.0, f64::max);
+            let head = [
+                "connections",
+                "TPS",
+                "of peak",
+                "QPS",
+                "p95 ms",
+                "p99 ms",
+                "dev.op/s",
+                "QPS/dev.op",
+                "conflicts",
+            ];
+            let row = |level: &&Level| {
+                let (each, rate) = match level.operations {
+                    Some((each, rate)) => (format!("{each:.2}"), format!("{rate:.0}")),
+                    None => ("-".into(), "-".into()),
+                };
+                vec![
+                    level.connections.to_string(),
+                    format!("{:.1}", level.rate),
+                    format!("{:.3}", level.rate / peak.max(1e-9)),
+                    format!("{:.1}", level.qps),
+                    ms(level.p95),
+                    ms(level.p99),
+                    rate,
+                    each,
+                    level.trouble.to_string(),
+                ]
+            };
+            tables.push(Table {
+                title: format!("{}{}{whose}", side.name, limit_text(*limit)),
+                head: head.map(str::to_owned).to_vec(),
+                rows: levels.iter().map(row).collect(),
+            });
+        }
+    }
+    tables
+}
+
+/// Transactions and statements per device operation by level, for each limit.
+fn charts(sides: &[Side], limits: &[u64], levels: &[usize], measured: &[Level]) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for limit in limits {
+        let chart = |title: &str, unit: &str, value: &dyn Fn(&Level) -> Option<f64>| {
+            let of_level = |side: usize, connections: usize| {
+                let is_it = |level: &&Level| {
+                    level.side == side && level.limit == *limit && level.connections == connections
+                };
+                measured.iter().find(is_it).and_then(value)
+            };
+            let line = |(number, side): (usize, &Side)| {
+                (side.name.clone(), levels.iter().map(|connections| of_level(number, *connections)).collect())
+            };
+            Chart {
+                title: format!("{title}{}", limit_text(*limit)),
+                unit: unit.into(),
+                across: "connections".into(),
+                levels: levels.iter().map(usize::to_string).collect(),
+                lines: sides.iter().enumerate().map(line).collect(),
+            }
         };
-        say!(
-            "{:>11} {:>11.1} {:>8.3} {:>11.1} {:>9} {:>9} {:>12} {:>9}",
-            level.connections,
-            level.rate,
-            level.rate / peak.max(1e-9),
-            level.qps,
-            ms(level.p95),
-            ms(level.p99),
-            per_operation,
-            level.trouble
-        );
+        charts.push(chart("Transactions", "per s", &|level| Some(level.rate)));
+        let each =
+            chart("Statements per device operation", "", &|level| level.operations.map(|(each, _)| each));
+        if each.lines.iter().any(|(_, values)| values.iter().any(Option::is_some)) {
+            charts.push(each);
+        }
+    }
+    charts
+}
+
+fn print_table(table: &Table) {
+    say!("\n{}", table.title);
+    let widths: Vec<usize> = (0..table.head.len())
+        .map(|column| {
+            let cells = table.rows.iter().map(|row| row[column].len());
+            cells.chain([table.head[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: &[String]| {
+        let padded: Vec<String> =
+            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        padded.join("  ")
+    };
+    say!("{}", line(&table.head));
+    for row in &table.rows {
+        say!("{}", line(row));
     }
 }
 
@@ -142,6 +309,8 @@ fn levels(text: &str) -> Result<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use client::Dsn;
+
     use super::*;
 
     #[test]
@@ -151,5 +320,37 @@ mod tests {
         assert_eq!(levels("4, 9"), Ok(vec![4, 9]));
         assert!(levels("0..8").is_err());
         assert!(levels("few").is_err());
+    }
+
+    #[test]
+    fn each_server_has_a_line_and_each_limit_its_graphs() {
+        let side = |name: &str| Side {
+            name: name.into(),
+            dsn: Dsn::parse("127.0.0.1").unwrap(),
+            description: json!(null),
+            recording: recording::Recording::default(),
+        };
+        let sides = [side("a"), side("b")];
+        let level = |side, limit, connections, rate| Level {
+            side,
+            limit,
+            connections,
+            rate,
+            qps: rate * 20.0,
+            p95: 1,
+            p99: 2,
+            operations: (side == 0).then_some((4.0, 10.0)),
+            trouble: 0,
+        };
+        let measured =
+            [level(0, 0, 8, 10.0), level(0, 0, 16, 20.0), level(1, 0, 8, 7.0), level(0, 900, 8, 3.0)];
+        let charts = charts(&sides, &[0, 900], &[8, 16], &measured);
+        assert_eq!(charts.len(), 4);
+        assert_eq!(charts[0].lines[0].1, [Some(10.0), Some(20.0)]);
+        assert_eq!(charts[0].lines[1].1, [Some(7.0), None]);
+        assert_eq!(charts[2].title, "Transactions at 900 operations/s");
+        let tables = tables(&sides, &[0, 900], &measured, "");
+        assert_eq!(tables[0].rows[0][2], "0.500");
+        assert_eq!((tables[1].rows[0][7].as_str(), tables[3].rows.len()), ("-", 0));
     }
 }

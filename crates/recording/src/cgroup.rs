@@ -71,6 +71,21 @@ pub fn limit_values(folder: &Path, values: &mut Values) {
     }
 }
 
+/// Operations and bytes of the group on all disks, as the older kind of groups counts them; the newer one's `io.stat`
+/// is among the values of `cgroup_values`, under the same names.
+pub fn operation_values(folder: &Path, values: &mut Values) {
+    for (file, ends) in [("io_serviced", ["rios", "wios"]), ("io_service_bytes", ["rbytes", "wbytes"])] {
+        let Ok(text) = fs::read_to_string(folder.join(format!("blkio.throttle.{file}"))) else { continue };
+        for (kind, end) in ["Read", "Write"].into_iter().zip(ends) {
+            let counts = text.lines().filter_map(|line| {
+                let mut words = line.split_whitespace().skip(1);
+                (words.next()? == kind).then(|| words.next()?.parse::<f64>().ok())?
+            });
+            values.insert(format!("cgroup.io.{end}"), counts.sum());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +100,15 @@ mod tests {
         let mut values = Values::new();
         limit_values(&folder, &mut values);
         let wanted = [("cgroup.limit.rbps", 1_048_576.0), ("cgroup.limit.wiops", 200.0)];
+        assert_eq!(values, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+        fs::write(
+            folder.join("blkio.throttle.io_serviced"),
+            "254:0 Read 7\n254:0 Write 9\n254:0 Total 16\n8:0 Read 1\nTotal 17\n",
+        )
+        .unwrap();
+        let mut values = Values::new();
+        operation_values(&folder, &mut values);
+        let wanted = [("cgroup.io.rios", 8.0), ("cgroup.io.wios", 9.0)];
         assert_eq!(values, wanted.map(|(name, value)| (name.to_owned(), value)).into());
         fs::remove_dir_all(folder).unwrap();
     }

@@ -10,7 +10,7 @@ use client::Dsn;
 use serde_json::{Value, json};
 
 use crate::Values;
-use crate::cgroup::{cgroup_of, cgroup_values, limit_values, limits_of};
+use crate::cgroup::{cgroup_of, cgroup_values, limit_values, limits_of, operation_values};
 use crate::unseen::Unseen;
 
 /// Every so many samples all processes are looked at; each time while no processor idles.
@@ -56,6 +56,26 @@ impl Host {
             Some(Path::new("/proc").join(process.to_string()).join(way).join(folder.trim_start_matches('/')));
     }
 
+    /// Where the server's data lies, once that is watched.
+    pub(crate) fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
+    }
+
+    /// Disk operations so far: those of the server's control group, or where it has none of its own, those of the whole
+    /// host, and whether they are that.
+    #[must_use]
+    pub fn operations(&self) -> Option<(u64, bool)> {
+        let mut values = Values::new();
+        self.cgroup.iter().for_each(|cgroup| cgroup_values(cgroup, &mut values));
+        self.limits.iter().for_each(|folder| operation_values(folder, &mut values));
+        let own = values.get("cgroup.io.rios").zip(values.get("cgroup.io.wios"));
+        match own {
+            Some((reads, writes)) => Some(((reads + writes) as u64, false)),
+            None if self.is_local => host_operations().map(|operations| (operations, true)),
+            None => None,
+        }
+    }
+
     /// The server's process.
     #[must_use]
     pub fn server(&self) -> Option<u32> {
@@ -90,6 +110,7 @@ impl Host {
         }
         if let Some(folder) = &self.limits {
             limit_values(folder, &mut values);
+            operation_values(folder, &mut values);
         }
         if let Some(room) = self.data.as_ref().and_then(|data| rustix::fs::statvfs(data).ok()) {
             values.insert("host.data_free_bytes".into(), (room.f_bavail * room.f_frsize) as f64);
@@ -155,8 +176,7 @@ impl Host {
 }
 
 /// Operations that all disks of this host have done.
-#[must_use]
-pub fn host_operations() -> Option<u64> {
+fn host_operations() -> Option<u64> {
     let mut values = Values::new();
     disks(&mut values);
     let ends = [".reads", ".writes", ".flushes"];

@@ -16,6 +16,7 @@
 
 mod cgroup;
 mod host;
+mod limit;
 mod probes;
 mod reader;
 mod recorder;
@@ -23,7 +24,8 @@ mod server;
 mod unseen;
 mod writer;
 
-pub use host::{Host, host_operations};
+pub use host::Host;
+pub use limit::Limit;
 pub use reader::{Gap, Recording, Series};
 pub use recorder::{RecordPlan, record};
 pub use server::{Sampler, describe_server};

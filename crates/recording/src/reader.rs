@@ -32,6 +32,8 @@ pub struct Recording {
     pub seconds: Vec<Value>,
     pub summary: Option<Value>,
     pub gaps: Vec<Gap>,
+    /// Where parts begin that follow each other, in milliseconds since 1970, and what they are called.
+    pub marks: Vec<(u64, String)>,
     /// When the server was sampled, and when the host.
     pub server_times: Vec<u64>,
     pub host_times: Vec<u64>,

@@ -9,19 +9,22 @@
 #![forbid(unsafe_code)]
 
 mod causes;
+mod chart;
 mod csv;
 mod dips;
 mod findings;
 mod grid;
 mod page;
 mod panels;
+mod scale;
 mod subject;
 mod svg;
 
+pub use chart::Chart;
 pub use csv::csv;
 pub use dips::{Dip, dips};
 pub use findings::{Finding, findings};
-pub use page::{Table, data, html, live_html};
-pub use panels::{Line, Panel, panels};
+pub use page::{Page, Table, data, html, live_html};
+pub use panels::{Line, Panel, chosen, panels};
 pub use subject::Subject;
 pub use svg::svg;

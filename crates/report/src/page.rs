@@ -5,10 +5,11 @@
 use recording::Unseen;
 use serde_json::{Value, json};
 
+use crate::chart::{self, Chart};
 use crate::dips::{Dip, dips, short};
 use crate::grid::usual;
 use crate::panels::panels;
-use crate::subject::Subject;
+use crate::subject::{Subject, extent};
 use crate::svg::escape;
 
 const DIPS_SHOWN: usize = 200;
@@ -21,9 +22,20 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The page; `verdict` is a sentence that stands first, as of a comparison.
+/// What stands above the graphs over time.
+#[derive(Debug, Clone, Default)]
+pub struct Page<'a> {
+    pub title: &'a str,
+    /// A sentence that stands first, as of a comparison.
+    pub verdict: Option<&'a str>,
+    pub charts: &'a [Chart],
+    pub tables: &'a [Table],
+}
+
+/// The page.
 #[must_use]
-pub fn html(title: &str, verdict: Option<&str>, tables: &[Table], subjects: &[Subject]) -> String {
+pub fn html(page: &Page<'_>, subjects: &[Subject]) -> String {
+    let Page { title, verdict, charts, tables } = *page;
     let mut body = format!(
         "<header><div><h1>{}</h1><p class=\"note\" id=\"where\"></p></div>\
          <button id=\"theme\" type=\"button\">light / dark</button></header>\n",
@@ -31,6 +43,10 @@ pub fn html(title: &str, verdict: Option<&str>, tables: &[Table], subjects: &[Su
     );
     if let Some(verdict) = verdict {
         body.push_str(&format!("<p class=\"verdict\">{}</p>\n", escape(verdict)));
+    }
+    if !charts.is_empty() {
+        let charts: Vec<String> = charts.iter().map(chart::inline).collect();
+        body.push_str(&format!("<section class=\"graphs\">{}</section>\n", charts.concat()));
     }
     for table in tables {
         put_table(table, &mut body);
@@ -108,14 +124,13 @@ pub fn data(subjects: &[Subject]) -> Value {
                 .map(|line| {
                     let points: Vec<Value> =
                         line.points.iter().map(|point| point.map_or(Value::Null, rounded)).collect();
-                    json!({ "name": line.name, "points": points })
+                    json!({ "name": line.name, "points": points, "colour": line.colour, "dash": line.dash })
                 })
                 .collect();
             json!({ "title": panel.title, "unit": panel.unit, "log": panel.is_log, "lines": lines })
         })
         .collect();
-    let places = subjects.iter().map(|subject| subject.grid.places).max().unwrap_or(1);
-    let step = subjects.iter().map(|subject| subject.grid.step).max().unwrap_or(1000);
+    let extent = extent(subjects);
     let gaps: Vec<Value> = subjects
         .iter()
         .flat_map(|subject| {
@@ -124,7 +139,9 @@ pub fn data(subjects: &[Subject]) -> Value {
             subject.recording.gaps.iter().map(move |gap| json!([place(gap.at), place(gap.until)]))
         })
         .collect();
-    json!({ "places": places, "step": step as f64 / 1000.0, "panels": panels, "gaps": gaps })
+    json!({
+        "places": extent.places, "step": extent.step, "panels": panels, "gaps": gaps, "marks": extent.marks,
+    })
 }
 
 /// Four digits that matter are enough for a picture.
@@ -354,7 +371,7 @@ mod tests {
             .push(json!({"server": {"version": "9.7<script>", "variables": {"a": "</script>"}}}));
         recording.add_sample(true, 1000, [("Questions".to_owned(), 1.0)].into());
         recording.add_sample(true, 2000, [("Questions".to_owned(), 9.0)].into());
-        let page = html("x & y", None, &[], &[Subject::new("s", recording)]);
+        let page = html(&Page { title: "x & y", ..Page::default() }, &[Subject::new("s", recording)]);
         assert!(!page.contains("9.7<script>") && !page.contains("<td></script>"));
         assert!(!page.contains("http://") && !page.contains("https://"));
         assert_eq!(page.matches("</script>").count(), 1);

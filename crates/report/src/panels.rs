@@ -11,6 +11,10 @@ use crate::subject::Subject;
 pub struct Line {
     pub name: String,
     pub points: Points,
+    /// The number of its colour: its own, or with several subjects that of its subject.
+    pub colour: usize,
+    /// The number of its pattern: whole, or with several subjects another one for each of a subject's lines.
+    pub dash: usize,
 }
 
 /// A graph.
@@ -26,25 +30,64 @@ pub struct Panel {
 const PAGE_BYTES: f64 = 16_384.0;
 const STATES_SHOWN: usize = 6;
 
-/// All graphs; with several subjects each line says whose it is.
+/// All graphs; with several subjects each line says whose it is, and a subject has one colour in all of them.
 #[must_use]
 pub fn panels(subjects: &[Subject]) -> Vec<Panel> {
     let mut all: Vec<Panel> = Vec::new();
-    for subject in subjects {
+    for (number, subject) in subjects.iter().enumerate() {
         for mut panel in of_subject(subject) {
             if subjects.len() > 1 && panel.title == "Latency" {
-                panel.lines.retain(|line| ["p50", "p99"].contains(&line.name.as_str()));
+                panel.lines.retain(|line| ["p50", "p95", "p99"].contains(&line.name.as_str()));
             }
-            let prefix =
-                |name: String| if subjects.len() > 1 { format!("{} {name}", subject.name) } else { name };
-            let lines = panel.lines.into_iter().map(|line| Line { name: prefix(line.name), ..line });
+            let lines: Vec<Line> = panel
+                .lines
+                .into_iter()
+                .enumerate()
+                .map(|(place, line)| {
+                    if subjects.len() > 1 {
+                        Line {
+                            name: format!("{} {}", subject.name, line.name),
+                            colour: number,
+                            dash: place,
+                            ..line
+                        }
+                    } else {
+                        line
+                    }
+                })
+                .collect();
             match all.iter_mut().find(|other| other.title == panel.title) {
                 Some(other) => other.lines.extend(lines),
-                None => all.push(Panel { lines: lines.collect(), ..panel }),
+                None => all.push(Panel { lines, ..panel }),
             }
         }
     }
     all
+}
+
+/// The graphs that a list names: each by the beginning of its title, behind a colon the line's own name, as in
+/// `throughput,latency:p95`; in the list's order.
+pub fn chosen(all: Vec<Panel>, list: &str) -> Result<Vec<Panel>, String> {
+    let mut some = Vec::new();
+    for one in list.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+        let (head, line) = one.split_once(':').unwrap_or((one, ""));
+        let is_it = |panel: &&Panel| panel.title.to_lowercase().starts_with(&head.to_lowercase());
+        let Some(panel) = all.iter().find(is_it) else {
+            let titles: Vec<&str> = all.iter().map(|panel| panel.title).collect();
+            return Err(format!("there is no graph {head}; there are: {}", titles.join(", ")));
+        };
+        let mut panel = panel.clone();
+        if !line.is_empty() {
+            let is_named = |name: &str| name == line || name.ends_with(&format!(" {line}"));
+            panel.lines.retain(|one| is_named(&one.name));
+            panel.lines.iter_mut().for_each(|line| line.dash = 0);
+        }
+        if panel.lines.is_empty() {
+            return Err(format!("the graph {} has no line {line}", panel.title));
+        }
+        some.push(panel);
+    }
+    Ok(some)
 }
 
 struct Gathered {
@@ -64,7 +107,13 @@ impl Gathered {
         lines: Vec<(&str, Points)>,
     ) {
         let there = lines.into_iter().filter(|(_, points)| points.iter().any(Option::is_some));
-        let lines: Vec<Line> = there.map(|(name, points)| Line { name: name.to_owned(), points }).collect();
+        let line = |(colour, (name, points)): (usize, (&str, Points))| Line {
+            name: name.to_owned(),
+            points,
+            colour,
+            dash: 0,
+        };
+        let lines: Vec<Line> = there.enumerate().map(line).collect();
         if !lines.is_empty() {
             self.panels.push(Panel { title, unit, is_log, lines });
         }
@@ -302,6 +351,26 @@ fn states(subject: &Subject, gathered: &mut Gathered) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn graphs_are_chosen_by_title_and_line() {
+        let line = |name: &str, dash| Line { name: name.into(), points: vec![Some(1.0)], colour: 0, dash };
+        let panel = |title, lines| Panel { title, unit: "", is_log: false, lines };
+        let all = || {
+            vec![
+                panel("Throughput", vec![line("a transactions", 0)]),
+                panel("Latency", vec![line("a p50", 0), line("a p95", 1)]),
+            ]
+        };
+        let some = chosen(all(), "latency:p95, thr").unwrap();
+        let shown: Vec<(&str, &str, usize)> = some
+            .iter()
+            .map(|panel| (panel.title, panel.lines[0].name.as_str(), panel.lines[0].dash))
+            .collect();
+        assert_eq!(shown, [("Latency", "a p95", 0), ("Throughput", "a transactions", 0)]);
+        assert!(chosen(all(), "speed").unwrap_err().contains("Throughput, Latency"));
+        assert!(chosen(all(), "latency:p77").unwrap_err().contains("no line p77"));
+    }
 
     #[test]
     fn what_is_under_way_shows_where_nothing_that_ended_is_older() {

@@ -17,6 +17,24 @@ pub struct Subject {
     pub(crate) grid: Grid,
 }
 
+/// The time that all subjects together are drawn over.
+pub(crate) struct Extent {
+    pub places: usize,
+    /// Seconds.
+    pub step: f64,
+    /// Of the first subject that has parts: the others have the same.
+    pub marks: Vec<(f64, String)>,
+}
+
+pub(crate) fn extent(subjects: &[Subject]) -> Extent {
+    let step = subjects.iter().map(|subject| subject.grid.step).max().unwrap_or(1000);
+    Extent {
+        places: subjects.iter().map(|subject| subject.grid.places).max().unwrap_or(1),
+        step: step as f64 / 1000.0,
+        marks: subjects.iter().map(Subject::marks).find(|marks| !marks.is_empty()).unwrap_or_default(),
+    }
+}
+
 impl Subject {
     /// What the files hold, under a name.
     pub fn read(name: &str, paths: &[impl AsRef<Path>]) -> Result<Self, String> {
@@ -32,6 +50,12 @@ impl Subject {
     pub fn new(name: &str, recording: Recording) -> Self {
         let grid = Grid::of(&recording);
         Self { name: name.to_owned(), recording, grid }
+    }
+
+    /// Where the parts of it begin, in places of the grid, and their names.
+    pub(crate) fn marks(&self) -> Vec<(f64, String)> {
+        let place = |at: u64| at.saturating_sub(self.grid.start) as f64 / self.grid.step as f64;
+        self.recording.marks.iter().map(|(at, name)| (place(*at), name.clone())).collect()
     }
 
     pub(crate) fn rate(&self, name: &str) -> Points {

@@ -2,9 +2,11 @@
 //!
 //! Invariant: the picture needs nothing outside itself and reads on a light and on a dark page. Used by `companion`.
 
+use crate::chart::{self, Chart};
 use crate::dips::short;
-use crate::panels::{Panel, panels};
-use crate::subject::Subject;
+use crate::panels::Panel;
+use crate::scale::Scale;
+use crate::subject::{Subject, extent};
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 70.0;
@@ -12,65 +14,108 @@ const RIGHT: f64 = 16.0;
 const HEIGHT: f64 = 150.0;
 const HEAD: f64 = 26.0;
 const FOOT: f64 = 24.0;
+/// Height of one more row of names.
+const ROW: f64 = 16.0;
+/// Dashes and pauses of the second, third .. line of a subject.
+const DASHES: [&str; 4] = ["", "5 3", "1.5 2.5", "9 3 2 3"];
 /// Told apart by those who do not see all colours; the page has the same.
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a6d00", "#7f7f7f"];
+const STYLE: &str = ":root{--ink:#222;--line:#ddd;--paper:#fff;--soft:#777;--c0:#0072b2;--c1:#d98a00;--c2:#009e73;--c3:#d55e00;\
+    --c4:#b0568c;--c5:#3a9bd9;--c6:#8a6d00;--c7:#7a7f85}\
+    @media(prefers-color-scheme:dark){:root{--ink:#ddd;--line:#3a3f44;--paper:#181a1b;--soft:#999;--c0:#5ab4f0;--c1:#f0b040;\
+    --c2:#3fd0a5;--c3:#ff8a4a;--c4:#e39ac4;--c5:#8fd3ff;--c6:#d8c060;--c7:#a9b0b7}}\
+    text{fill:var(--ink)}.grid{stroke:var(--line)}.mark{stroke:var(--soft);stroke-dasharray:2 3}.soft{fill:var(--soft)}\
+    polyline{fill:none;stroke-width:1.3}";
 
-/// The picture.
+/// The picture: charts two by two, then the graphs over time one below the other.
 #[must_use]
-pub fn svg(subjects: &[Subject]) -> String {
-    let panels = panels(subjects);
-    let places = subjects.iter().map(|subject| subject.grid.places).max().unwrap_or(1);
-    let step = subjects.iter().map(|subject| subject.grid.step).max().unwrap_or(1000) as f64 / 1000.0;
-    let each = HEAD + HEIGHT + FOOT;
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {0}\" width=\"{WIDTH}\" height=\"{0}\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n\
-         <style>:root{{--ink:#222;--line:#ddd;--paper:#fff}}\
-         @media(prefers-color-scheme:dark){{:root{{--ink:#ddd;--line:#444;--paper:#181a1b}}}}\
-         text{{fill:var(--ink)}}.grid{{stroke:var(--line)}}polyline{{fill:none;stroke-width:1.3}}</style>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"var(--paper)\"/>\n",
-        each * panels.len() as f64
-    );
-    for (number, panel) in panels.iter().enumerate() {
-        text.push_str(&format!("<g transform=\"translate(0 {})\">\n", number as f64 * each));
-        draw(panel, places, step, &mut text);
-        text.push_str("</g>\n");
+pub fn svg(charts: &[Chart], panels: &[Panel], subjects: &[Subject]) -> String {
+    let extent = extent(subjects);
+    let mut body = String::new();
+    let mut at = 0.0;
+    for pair in charts.chunks(2) {
+        for (place, one) in pair.iter().enumerate() {
+            body.push_str(&format!("<g transform=\"translate({} {at})\">\n", place as f64 * chart::WIDTH));
+            chart::draw(one, &mut body);
+            body.push_str("</g>\n");
+        }
+        at += chart::HEIGHT;
     }
-    text.push_str("</svg>\n");
-    text
+    for panel in panels {
+        body.push_str(&format!("<g transform=\"translate(0 {at})\">\n"));
+        at += draw(panel, extent.places, extent.step, &extent.marks, &mut body);
+        body.push_str("</g>\n");
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {at}\" width=\"{WIDTH}\" height=\"{at}\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<style>{STYLE}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"var(--paper)\"/>\n{body}</svg>\n"
+    )
 }
 
-fn draw(panel: &Panel, places: usize, step: f64, text: &mut String) {
+/// Names with their colours and dashes, in rows up to `right`; answers how many rows. Each is a name, a colour, a dash.
+pub(crate) fn legend(
+    names: &[(&str, usize, usize)],
+    first: f64,
+    left: f64,
+    y: f64,
+    right: f64,
+    text: &mut String,
+) -> usize {
+    let (mut x, mut row) = (first, 0);
+    for (name, colour, dash) in names {
+        let width = 30.0 + 6.8 * name.chars().count() as f64;
+        if x + width > right && x > left {
+            (x, row) = (left, row + 1);
+        }
+        let line = y + ROW * row as f64;
+        text.push_str(&format!(
+            "<polyline style=\"stroke:var(--c{});stroke-width:3\" stroke-dasharray=\"{}\" points=\"{x:.0},{2} {3:.0},{2}\"/>\
+             <text x=\"{4:.0}\" y=\"{line}\">{5}</text>\n",
+            colour % 8,
+            DASHES[dash % DASHES.len()],
+            line - 4.0,
+            x + 14.0,
+            x + 18.0,
+            escape(name)
+        ));
+        x += width;
+    }
+    row + 1
+}
+
+/// Draws one; answers its height.
+fn draw(panel: &Panel, places: usize, step: f64, marks: &[(f64, String)], text: &mut String) -> f64 {
     let unit = if panel.unit.is_empty() { String::new() } else { format!(", {}", panel.unit) };
-    text.push_str(&format!(
-        "<text x=\"{LEFT}\" y=\"17\" font-weight=\"600\">{}{unit}</text>\n",
-        escape(panel.title)
-    ));
-    let values = || panel.lines.iter().flat_map(|line| line.points.iter().flatten().copied());
-    let top = values().fold(0.0, f64::max).max(1e-9);
-    let bottom = if panel.is_log { values().filter(|value| *value > 0.0).fold(top, f64::min) } else { 0.0 };
-    let y = |value: f64| {
-        let share = if panel.is_log {
-            let span = (top / bottom).ln().max(1e-9);
-            (value.max(bottom) / bottom).ln() / span
-        } else {
-            value / top
-        };
-        HEAD + HEIGHT * (1.0 - share.clamp(0.0, 1.0))
-    };
-    let x = |place: usize| LEFT + (WIDTH - LEFT - RIGHT) * place as f64 / (places.max(2) - 1) as f64;
-    for mark in 0..=2 {
-        let share = f64::from(mark) / 2.0;
-        let value = if panel.is_log { bottom * (top / bottom).powf(share) } else { top * share };
+    let title = format!("{}{unit}", panel.title);
+    text.push_str(&format!("<text x=\"{LEFT}\" y=\"17\" font-weight=\"600\">{}</text>\n", escape(&title)));
+    let names: Vec<(&str, usize, usize)> =
+        panel.lines.iter().map(|line| (line.name.as_str(), line.colour, line.dash)).collect();
+    let first = LEFT + 30.0 + 7.4 * title.chars().count() as f64;
+    let rows = legend(&names, first, LEFT, 17.0, WIDTH - RIGHT, text);
+    let head = HEAD + ROW * (rows - 1) as f64;
+    let scale =
+        Scale::of(panel.lines.iter().flat_map(|line| line.points.iter().flatten().copied()), panel.is_log);
+    let y = |value: f64| head + HEIGHT * (1.0 - scale.share(value));
+    let x = |place: f64| LEFT + (WIDTH - LEFT - RIGHT) * place / (places.max(2) - 1) as f64;
+    for (value, mark) in &scale.marks {
         text.push_str(&format!(
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{1:.1}\" y2=\"{1:.1}\"/>\
-             <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{4}</text>\n",
+             <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{mark}</text>\n",
             WIDTH - RIGHT,
-            y(value),
+            y(*value),
             LEFT - 6.0,
-            y(value) + 4.0,
-            short(value)
+            y(*value) + 4.0,
+        ));
+    }
+    for (place, name) in marks {
+        text.push_str(&format!(
+            "<line class=\"mark\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{head}\" y2=\"{1}\"/>\
+             <text class=\"soft\" x=\"{2:.1}\" y=\"{3}\" font-size=\"10\">{4}</text>\n",
+            x(*place),
+            head + HEIGHT,
+            x(*place) + 3.0,
+            head + 9.0,
+            escape(name)
         ));
     }
     for mark in 0..=5 {
@@ -78,26 +123,26 @@ fn draw(panel: &Panel, places: usize, step: f64, text: &mut String) {
         let anchor = if mark == 5 { "end" } else { "middle" };
         text.push_str(&format!(
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{} s</text>\n",
-            x(place),
-            HEAD + HEIGHT + 15.0,
+            x(place as f64),
+            head + HEIGHT + 15.0,
             short(place as f64 * step)
         ));
     }
-    let mut at = LEFT + 260.0;
-    for (number, line) in panel.lines.iter().enumerate() {
-        let colour = COLOURS[number % COLOURS.len()];
-        text.push_str(&format!(
-            "<rect x=\"{at}\" y=\"8\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"17\">{}</text>\n",
-            at + 14.0,
-            escape(&line.name)
-        ));
-        at += 34.0 + 6.6 * line.name.chars().count() as f64;
+    for line in &panel.lines {
         for piece in pieces(&line.points) {
-            let points: Vec<String> =
-                piece.iter().map(|(place, value)| format!("{:.1},{:.1}", x(*place), y(*value))).collect();
-            text.push_str(&format!("<polyline stroke=\"{colour}\" points=\"{}\"/>\n", points.join(" ")));
+            let points: Vec<String> = piece
+                .iter()
+                .map(|(place, value)| format!("{:.1},{:.1}", x(*place as f64), y(*value)))
+                .collect();
+            text.push_str(&format!(
+                "<polyline style=\"stroke:var(--c{})\" stroke-dasharray=\"{}\" points=\"{}\"/>\n",
+                line.colour % 8,
+                DASHES[line.dash % DASHES.len()],
+                points.join(" ")
+            ));
         }
     }
+    head + HEIGHT + FOOT
 }
 
 /// The points between holes.
@@ -128,5 +173,13 @@ mod tests {
         let points = [None, Some(1.0), Some(2.0), None, None, Some(3.0)];
         assert_eq!(pieces(&points), [vec![(1, 1.0), (2, 2.0)], vec![(5, 3.0)]]);
         assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+    }
+
+    #[test]
+    fn names_that_do_not_fit_go_into_another_row() {
+        let names = [("a long name of a line", 0, 0), ("another one of them", 1, 1)];
+        let mut text = String::new();
+        assert_eq!(legend(&names, 10.0, 10.0, 17.0, 1000.0, &mut text), 1);
+        assert_eq!(legend(&names, 10.0, 10.0, 17.0, 250.0, &mut text), 2);
     }
 }

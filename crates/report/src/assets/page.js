@@ -53,15 +53,22 @@
     }
     return columns;
   };
+  // With several subjects a colour is a subject and a pattern is one of its lines.
+  const DASHES = [[], [5, 3], [1.5, 2.5], [9, 3, 2, 3]];
+  const name = line => '--c' + line.colour % 8, dash = line => DASHES[line.dash % DASHES.length];
+  const swatch = line => {
+    const colour = `var(${name(line)})`;
+    return line.dash ? `repeating-linear-gradient(90deg, ${colour} 0 ${line.dash % 4 === 2 ? 2 : 5}px, transparent 0 ${line.dash % 4 === 2 ? 4 : 7}px)` : colour;
+  };
   let panels = [];
   const build = () => { graphs.replaceChildren(); panels = PAGE.panels.map(panel => {
     const box = document.createElement('div'), head = document.createElement('h3'), unit = document.createElement('small');
     const canvas = document.createElement('canvas'), legend = document.createElement('div');
     box.className = 'graph'; legend.className = 'legend';
     head.append(panel.title + ' '); unit.textContent = panel.unit; head.append(unit);
-    const marks = panel.lines.map((line, n) => {
+    const marks = panel.lines.map(line => {
       const item = document.createElement('span'), colour = document.createElement('i'), value = document.createElement('b');
-      colour.style.background = `var(--c${n % 8})`;
+      colour.style.background = swatch(line);
       item.append(colour, line.name + ' ', value); legend.append(item);
       return value;
     });
@@ -113,17 +120,29 @@
     c.save(); c.beginPath(); c.rect(LEFT, TOP - 4, width, height + 8); c.clip();
     c.fillStyle = style('--line');
     for (const [from, to] of PAGE.gaps) c.fillRect(X(from), TOP, Math.max(1, X(to) - X(from)), height);
+    // Where the parts of a measurement begin; a name that would lie upon the one before is left out.
+    let free = -Infinity;
+    c.textAlign = 'left'; c.strokeStyle = style('--soft'); c.fillStyle = c.strokeStyle; c.setLineDash([2, 3]);
+    for (const [at, text] of PAGE.marks) {
+      const x = X(at);
+      c.beginPath(); c.moveTo(x, TOP); c.lineTo(x, TOP + height); c.stroke();
+      if (x < free) continue;
+      c.fillText(text, x + 3, TOP + 8); free = x + 10 + c.measureText(text).width;
+    }
+    c.setLineDash([]);
     const step = Math.max(1, Math.ceil((last - first) / width));
     // Many seconds in one pixel: a pale band from the lowest to the highest, and the mean as the line, so that no line
     // hides another and no second is left out.
     const columns = panel.lines.map(({ points }) => gather(points, first, last, step));
+    const colours = panel.lines.map(line => style(name(line)));
     if (step > 1) columns.forEach((column, n) => {
-      c.fillStyle = style('--c' + n % 8); c.globalAlpha = 0.3;
+      if (panel.lines[n].dash) return;
+      c.fillStyle = colours[n]; c.globalAlpha = 0.3;
       for (const [i, lo, hi] of column) if (lo != null) c.fillRect(X(i) - 0.5, Y(hi), 1, Math.max(1, Y(lo) - Y(hi)));
       c.globalAlpha = 1;
     });
     columns.forEach((column, n) => {
-      c.strokeStyle = style('--c' + n % 8); c.fillStyle = c.strokeStyle; c.lineWidth = 1.4; c.beginPath();
+      c.strokeStyle = c.fillStyle = colours[n]; c.lineWidth = 1.4; c.setLineDash(dash(panel.lines[n])); c.beginPath();
       let open = false;
       column.forEach(([i, lo, , mean], at) => {
         if (lo == null) { open = false; return; }
@@ -134,6 +153,7 @@
       });
       c.stroke();
     });
+    c.setLineDash([]);
     if (drag) {
       c.fillStyle = style('--ink'); c.globalAlpha = 0.12;
       c.fillRect(X(Math.min(drag[0], drag[1])), TOP, Math.abs(X(drag[1]) - X(drag[0])), height); c.globalAlpha = 1;
@@ -143,7 +163,7 @@
       panel.lines.forEach(({ points }, n) => {
         const v = points[hover];
         if (v == null) return;
-        c.fillStyle = style('--c' + n % 8); c.beginPath(); c.arc(X(hover), Y(v), 3, 0, 7); c.fill();
+        c.fillStyle = colours[n]; c.beginPath(); c.arc(X(hover), Y(v), 3, 0, 7); c.fill();
       });
     }
     c.restore();
