@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use workload::Random;
 
@@ -78,10 +79,14 @@ pub fn measure_device(plan: &DevicePlan, stop: &Stop, tell: &mut dyn FnMut(&Valu
     for size in [512, 4096, 16_384] {
         add(measure_sync(&plan.folder, size, plan, stop)?);
     }
+    for size in [4096, 16_384] {
+        add(measure_through(&path, size, plan, stop)?);
+    }
     drop(removed);
     Ok(json!({
         "type": "device", "folder": plan.folder.display().to_string(), "file_bytes": plan.bytes,
-        "past_page_cache": is_direct, "block_device": block_device(&plan.folder), "figures": figures,
+        "past_page_cache": is_direct, "block_device": block_device(&plan.folder),
+        "fua": queue_word(&plan.folder, "fua"), "write_cache": queue_word(&plan.folder, "write_cache"), "figures": figures,
     }))
 }
 
@@ -98,13 +103,17 @@ impl Drop for Removed {
 fn open(path: &Path) -> Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(true);
-    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
-    match options.clone().custom_flags(direct).open(path) {
+    open_with(&options, path, OFlags::empty())
+}
+
+/// Opens past the page cache if the file system allows it; answers whether it does.
+fn open_with(options: &OpenOptions, path: &Path, flags: OFlags) -> Result<(File, bool)> {
+    let open = |flags: OFlags| options.clone().custom_flags(flags.bits() as i32).open(path);
+    match open(flags | OFlags::DIRECT) {
         Ok(file) => Ok((file, true)),
-        Err(_) => options
-            .open(path)
-            .map(|file| (file, false))
-            .map_err(|error| format!("{}: {error}", path.display())),
+        Err(_) => {
+            open(flags).map(|file| (file, false)).map_err(|error| format!("{}: {error}", path.display()))
+        }
     }
 }
 
@@ -211,6 +220,25 @@ fn measure_sync(folder: &Path, size: usize, plan: &DevicePlan, stop: &Stop) -> R
     Ok(figure("write_and_sync", size, 1, &latencies, start.elapsed()))
 }
 
+/// Overwrites what is there, each write durable by itself: the kernel gives it the mark FUA where the disk has that, and
+/// else a flush of the disk's cache behind it.
+fn measure_through(path: &Path, size: usize, plan: &DevicePlan, stop: &Stop) -> Result<Value> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    let (file, _) = open_with(&options, path, OFlags::DSYNC)?;
+    let mut buffer = Aligned::new(size, 3);
+    let mut latencies = histogram();
+    let (start, blocks, mut block) = (Instant::now(), (plan.bytes / size as u64).max(1), 0);
+    while latencies.is_empty() || start.elapsed() < plan.duration && !stop.is_wanted() {
+        let begin = Instant::now();
+        let done = file.write_all_at(buffer.get(), block % blocks * size as u64);
+        done.map_err(|error| format!("{}: {error}", path.display()))?;
+        latencies.saturating_record((begin.elapsed().as_nanos() / 1000).max(1) as u64);
+        block += 1;
+    }
+    Ok(figure("write_through", size, 1, &latencies, start.elapsed()))
+}
+
 fn figure(name: &str, size: usize, depth: usize, latencies: &Histogram<u64>, elapsed: Duration) -> Value {
     let rate = latencies.len() as f64 / elapsed.as_secs_f64();
     json!({
@@ -229,6 +257,14 @@ fn block_device(folder: &Path) -> Option<String> {
     Some(std::fs::canonicalize(link).ok()?.file_name()?.to_string_lossy().into_owned())
 }
 
+/// What the kernel says of the queue of the disk under a folder: `fua` is 1 where a write may be durable by itself.
+fn queue_word(folder: &Path, name: &str) -> Option<String> {
+    let disk = Path::new("/sys/class/block").join(block_device(folder)?);
+    let words = [disk.join("queue").join(name), disk.join("../queue").join(name)];
+    let text = words.iter().find_map(|word| std::fs::read_to_string(word).ok())?;
+    Some(text.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +281,7 @@ mod tests {
         };
         let mut told = 0;
         let profile = measure_device(&plan, &Stop::default(), &mut |_| told += 1).unwrap();
-        assert_eq!(told, 2 * 2 * 2 + 2 + 3);
+        assert_eq!(told, 2 * 2 * 2 + 2 + 3 + 2);
         let figures = profile["figures"].as_array().unwrap();
         assert!(figures.iter().all(|figure| figure["per_second"].as_f64().unwrap() > 0.0), "{figures:?}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);

@@ -137,10 +137,9 @@ impl Sweep {
                         operations,
                         trouble: summary.conflicts + summary.errors,
                     });
-                    let part = if limits.len() > 1 {
-                        format!("{connections}{}", limit_text(*limit))
-                    } else {
-                        connections.to_string()
+                    let part = match limit {
+                        0 => connections.to_string(),
+                        limit => format!("{connections} @{limit}"),
                     };
                     side.take(&run, &recorded, part);
                 }

@@ -33,21 +33,34 @@ struct Usual {
     spread: f64,
 }
 
+/// The low places with the median that they are below: that of their part, where the measurement has several.
+pub(crate) fn low_places(subject: &Subject) -> Vec<(usize, f64)> {
+    let throughput = subject.throughput();
+    let starts = subject.marks().into_iter().map(|(place, _)| place as usize);
+    let mut bounds: Vec<usize> =
+        starts.chain([throughput.len()]).filter(|place| *place <= throughput.len()).collect();
+    bounds.insert(0, subject.warmup());
+    let mut low = Vec::new();
+    for part in bounds.windows(2).filter(|part| part[0] < part[1]) {
+        let values = || throughput[part[0]..part[1]].iter().flatten().copied();
+        let Some(usual) = usual(values()) else { continue };
+        let is_low = |place: &usize| throughput[*place].is_some_and(|value| value < usual / 2.0);
+        low.extend((part[0]..part[1]).filter(is_low).map(|place| (place, usual)));
+    }
+    low
+}
+
 /// All low seconds of the measured part.
 #[must_use]
 pub fn dips(subject: &Subject) -> Vec<Dip> {
     let throughput = subject.throughput();
-    let first = subject.warmup();
-    let Some(usual) = usual(throughput.iter().skip(first).flatten().copied()) else { return Vec::new() };
-    let low: Vec<usize> = (first..throughput.len())
-        .filter(|place| throughput[*place].is_some_and(|value| value < usual / 2.0))
-        .collect();
+    let low = low_places(subject);
     if low.is_empty() {
         return Vec::new();
     }
     let others = usual_values(subject);
     let causes = Causes::new(subject);
-    let dip = |place: usize| Dip {
+    let dip = |(place, usual): (usize, f64)| Dip {
         second: place as f64 * subject.grid.step as f64 / 1000.0,
         throughput: throughput[place].unwrap_or(0.0),
         median: usual,
@@ -119,6 +132,20 @@ mod tests {
     use recording::{Recording, Values};
 
     use super::*;
+
+    #[test]
+    fn each_part_is_measured_by_its_own_median() {
+        let mut recording = Recording::default();
+        let line = |place: u64, events: u64| serde_json::json!({"t": place, "at": (place + 1) * 1000, "events": events, "length": 1.0});
+        let events = [100, 100, 40, 100, 1000, 1000, 1000, 400];
+        recording.seconds =
+            events.iter().enumerate().map(|(place, events)| line(place as u64, *events)).collect();
+        let low = |recording: &Recording| low_places(&Subject::new("s", recording.clone()));
+        recording.marks = vec![(0, "8".into()), (4000, "64".into())];
+        assert_eq!(low(&recording), [(2, 100.0), (7, 1000.0)]);
+        recording.marks.clear();
+        assert_eq!(low(&recording).len(), 4, "one median of all");
+    }
 
     #[test]
     fn a_dip_names_what_rose() {

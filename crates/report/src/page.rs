@@ -6,7 +6,7 @@ use recording::Unseen;
 use serde_json::{Value, json};
 
 use crate::chart::{self, Chart};
-use crate::dips::{Dip, dips, short};
+use crate::dips::{Dip, dips, low_places, short};
 use crate::grid::usual;
 use crate::panels::panels;
 use crate::subject::{Subject, extent};
@@ -200,7 +200,7 @@ fn figures(subject: &Subject, body: &mut String) {
             figure(label, &short(value / 1000.0), "", body);
         }
     }
-    let low = measured().filter(|value| *value < usual / 2.0).count();
+    let low = low_places(subject).len();
     let class = |count: usize| if count == 0 { "good" } else { "bad" };
     figure("seconds below half the median", &low.to_string(), class(low), body);
     let gap = longest_gap(&throughput[subject.warmup().min(throughput.len())..]);

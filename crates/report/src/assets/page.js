@@ -76,8 +76,23 @@
     canvas.setAttribute('aria-label', panel.title + ' over time');
     box.append(head, canvas, legend); graphs.append(box);
     listen(canvas);
-    return { panel, canvas, marks };
-  }); };
+    return { panel, canvas, marks, isNear: false };
+  });
+    near.disconnect();
+    for (const entry of panels) {
+      entry.isNear = entry.canvas.getBoundingClientRect().top < innerHeight + MARGIN;
+      near.observe(entry.canvas);
+    }
+  };
+  // Only what is in the window or close to it is drawn.
+  const MARGIN = 300;
+  const near = new IntersectionObserver(changes => {
+    for (const change of changes) {
+      const entry = panels.find(({ canvas }) => canvas === change.target);
+      if (entry) entry.isNear = change.isIntersecting;
+    }
+    show();
+  }, { rootMargin: MARGIN + 'px' });
   const LEFT = 50, RIGHT = 8, TOP = 8, FOOT = 18;
   const placeAt = (canvas, clientX) => {
     const r = canvas.getBoundingClientRect(), share = (clientX - r.left - LEFT) / (r.width - LEFT - RIGHT);
@@ -177,7 +192,9 @@
     pending = true;
     requestAnimationFrame(() => {
       pending = false;
-      panels.forEach(draw);
+      panels.filter(entry => entry.isNear).forEach(draw);
+      // For tests: milliseconds from the start of loading to the first drawing.
+      root.dataset.drawn ||= Math.ceil(performance.now());
       const where = document.getElementById('where');
       where.textContent = hover != null ? 'at ' + time(hover) : view[0] > 0 || view[1] < PAGE.places - 1
         ? `from ${time(view[0])} to ${time(view[1])}; double click shows all` : 'drag to zoom, all graphs follow';
@@ -214,6 +231,7 @@
   if (location.hash === '#dark' || location.hash === '#light') root.dataset.theme = location.hash.slice(1);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
   new ResizeObserver(show).observe(graphs);
+  addEventListener('beforeprint', () => panels.forEach(draw));
   const shape = page => page.panels.map(panel => panel.title + panel.lines.map(line => line.name)).join();
   // A live page brings new values each second; the view moves along unless one has zoomed.
   window.UPDATE = page => {
