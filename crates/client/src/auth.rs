@@ -1,4 +1,4 @@
-//! Proves a password: mysql_native_password, caching_sha2_password, and mysql_clear_password over TLS.
+//! Proves a password: mysql_native_password, caching_sha2_password, sha256_password, and mysql_clear_password over TLS.
 //!
 //! Invariant: a password leaves in the clear over TLS or a Unix socket only; else it goes under the server's RSA key.
 //! Called by `connection` while it connects.
@@ -27,6 +27,8 @@ pub fn proof(plugin: &str, password: &str, salt: &[u8], is_private: bool) -> Res
             Ok(exclusive_or(first.as_ref(), mixed.as_ref()))
         }
         "mysql_clear_password" | "sha256_password" if is_private => Ok(in_the_clear(password)),
+        // It asks for the server's key, under which the password goes then.
+        "sha256_password" => Ok(vec![1]),
         "mysql_clear_password" => {
             Err(Error::Usage("the server wants a password in the clear: use ssl-mode=required".into()))
         }
@@ -95,6 +97,8 @@ mod tests {
         assert!(proof("mysql_clear_password", "x", b"1", false).is_err());
         assert_eq!(proof("mysql_native_password", "x", &[1; 20], false).unwrap().len(), 20);
         assert_eq!(proof("caching_sha2_password", "x", &[1; 20], false).unwrap().len(), 32);
+        assert_eq!(proof("sha256_password", "x", &[1; 20], false).unwrap(), [1], "the key is asked for");
+        assert_eq!(proof("sha256_password", "x", &[1; 20], true).unwrap(), b"x\0");
     }
 
     #[test]

@@ -146,6 +146,9 @@ impl Connection {
                     plugin = String::from_utf8_lossy(reader.zero_ended()?).into_owned();
                     salt = reader.rest.strip_suffix(&[0]).unwrap_or(reader.rest).to_vec();
                     let proof = auth::proof(&plugin, &dsn.password, &salt, is_private)?;
+                    if proof == [1] && !dsn.asks_for_key {
+                        return Err(NO_KEY);
+                    }
                     self.say(&proof).await?;
                 }
                 // caching_sha2_password: 3 is "known", 4 is "tell me the password itself".

@@ -106,14 +106,17 @@ impl Sweep {
                         self.drive.time
                     );
                     let plan = self.drive.plan(&side.dsn, *connections, &self.workload)?;
-                    let mut before = host.operations();
+                    // The measured part begins when the last second of the warm-up ends, and ends with its own last one:
+                    // what is under way then is waited for, and not counted.
+                    let (mut before, mut after) = (host.operations(), None);
                     let (run, recorded) = side.turn(&plan, &*workload, &stop, &mut |second| {
-                        // The measured part begins when the last second of the warm-up ends.
-                        if second.t == -1 {
-                            before = host.operations();
+                        let now = host.operations();
+                        if second.t < 0 {
+                            before = now;
+                        } else {
+                            after = now;
                         }
                     })?;
-                    let after = host.operations();
                     let summary = &run.summary;
                     let operations = before.zip(after).map(|((before, is_all), (after, _))| {
                         is_whole_host |= is_all;
