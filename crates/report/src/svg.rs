@@ -3,7 +3,6 @@
 //! Invariant: the picture needs nothing outside itself and reads on a light and on a dark page. Used by `companion`.
 
 use crate::chart::{self, Chart};
-use crate::dips::short;
 use crate::panels::Panel;
 use crate::scale::Scale;
 use crate::subject::{Subject, extent};
@@ -118,15 +117,18 @@ fn draw(panel: &Panel, places: usize, step: f64, marks: &[(f64, String)], text: 
             escape(name)
         ));
     }
-    for mark in 0..=5 {
-        let place = (places.max(2) - 1) * mark / 5;
-        let anchor = if mark == 5 { "end" } else { "middle" };
+    let end = (places.max(2) - 1) as f64 * step;
+    let apart = distance(end);
+    let mut seconds = 0.0;
+    while seconds <= end {
+        let at = x(seconds / step);
+        let anchor = if at > WIDTH - RIGHT - 20.0 { "end" } else { "middle" };
         text.push_str(&format!(
-            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{} s</text>\n",
-            x(place as f64),
+            "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>\n",
             head + HEIGHT + 15.0,
-            short(place as f64 * step)
+            time_text(seconds, end)
         ));
+        seconds += apart;
     }
     for line in &panel.lines {
         for piece in pieces(&line.points) {
@@ -143,6 +145,23 @@ fn draw(panel: &Panel, places: usize, step: f64, marks: &[(f64, String)], text: 
         }
     }
     head + HEIGHT + FOOT
+}
+
+/// Seconds from one mark of the axis to the next, so that there are at most eight.
+fn distance(end: f64) -> f64 {
+    const STEPS: [f64; 15] = [
+        1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14_400.0,
+    ];
+    STEPS.into_iter().find(|step| end / step <= 8.0).unwrap_or(43_200.0)
+}
+
+fn time_text(seconds: f64, end: f64) -> String {
+    let whole = seconds as u64;
+    if end < 600.0 {
+        return format!("{whole} s");
+    }
+    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{rest:02}") } else { format!("{minutes:02}:{rest:02}") }
 }
 
 /// The points between holes.
@@ -173,6 +192,13 @@ mod tests {
         let points = [None, Some(1.0), Some(2.0), None, None, Some(3.0)];
         assert_eq!(pieces(&points), [vec![(1, 1.0), (2, 2.0)], vec![(5, 3.0)]]);
         assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+    }
+
+    #[test]
+    fn marks_of_time_stand_at_round_seconds() {
+        assert_eq!([9.0, 119.0, 540.0, 3599.0, 90_000.0].map(distance), [2.0, 20.0, 120.0, 600.0, 14_400.0]);
+        assert_eq!(time_text(40.0, 119.0), "40 s");
+        assert_eq!([time_text(600.0, 3599.0), time_text(7200.0, 9000.0)], ["10:00", "2:00:00"]);
     }
 
     #[test]
