@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stalls a server on purpose in ten ways and asks whether `evenkeel report` names the cause at its second.
 
-usage: run.py --evenkeel PROGRAM --port PORT --pid PID [--only NAME,..] [--out DIRECTORY]
+usage: run.py --evenkeel PROGRAM --port PORT --pid PID [--only NAME,..] [--out DIRECTORY] [--compare]
 
 The server is any MySQL-speaking one on 127.0.0.1 with root and no password; PID is its process. Root of the host is needed for
 `limit` (a cgroup of block devices) and `hog`; `full` fills the file system of its data and runs only where that has less
@@ -24,7 +24,7 @@ CLIENT = os.environ.get("CLIENT", "mariadb")
 class Stalls:
     def __init__(self, arguments):
         self.program, self.port, self.pid = arguments.evenkeel, arguments.port, arguments.pid
-        self.out = arguments.out
+        self.out, self.compares = arguments.out, arguments.compare
         self.group = "/sys/fs/cgroup/blkio/stalls"
         variables = self.sql("SELECT @@datadir").strip()
         self.data = f"/proc/{self.pid}/" + ("root" + variables if variables.startswith("/") else "cwd/" + variables)
@@ -43,6 +43,11 @@ class Stalls:
     def bench(self, what, *options):
         dsn = f"mysql://root@127.0.0.1:{self.port}/stalls"
         return [self.program, "bench", "run", what, "--dsn", dsn, "--rows", "200000", "-q", *options]
+
+    def comparison(self, what, *options):
+        dsn = f"mysql://root@127.0.0.1:{self.port}/stalls"
+        servers = [f"stalled={dsn}", f"after={dsn}"]
+        return [self.program, "compare", what, "--rows", "200000", "--blocks", "1", *options, *servers]
 
     # The stalls: each begins, lasts and ends.
 
@@ -138,18 +143,25 @@ def write(path, text):
 def run(stalls, name):
     """Answers whether the cause was named, and what the report said."""
     workload, length = ("oltp:insert", 80) if name == "full" else ("oltp:write_only", 18)
-    record, lines, dips = (f"{stalls.out}/{name}.{end}" for end in ("rec", "jsonl", "dips"))
-    command = stalls.bench(workload, "-c", "8", "--time", str(length), "--keep-going", "--record", record, "--out", lines)
+    record, lines, dips, page = (f"{stalls.out}/{name}.{end}" for end in ("rec", "jsonl", "dips", "html"))
+    options = ["-c", "8", "--time", str(length), "--keep-going"]
+    if stalls.compares:
+        command = stalls.comparison(workload, *options, "--out", page, "--lines", lines, "--dips", dips)
+    else:
+        command = stalls.bench(workload, *options, "--record", record, "--out", lines)
     bench = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     time.sleep(AT + 0.3)
     begin = time.time() * 1000
     getattr(stalls, name)()
     end = time.time() * 1000
     bench.wait()
-    page = f"{stalls.out}/{name}.html"
-    report = [stalls.program, "report", record, lines, "--out", page, "--dips", dips]
-    subprocess.run(report, check=True, stdout=subprocess.DEVNULL)
-    start = next(line["at"] for line in map(json.loads, open(lines, encoding="utf-8")) if line["type"] == "second") - 1000
+    if stalls.compares:
+        start = next(line["began_at"] for line in map(json.loads, open(lines, encoding="utf-8")))
+    else:
+        report = [stalls.program, "report", record, lines, "--out", page, "--dips", dips]
+        subprocess.run(report, check=True, stdout=subprocess.DEVNULL)
+        seconds = (line for line in map(json.loads, open(lines, encoding="utf-8")) if line["type"] == "second")
+        start = next(seconds)["at"] - 1000
     first, last = (begin - start) / 1000 - 1, (end - start) / 1000 + 1.5
     found = [line for line in map(json.loads, open(dips, encoding="utf-8")) if first <= line["second"] <= last]
     if not found:
@@ -167,6 +179,7 @@ def main():
     parser.add_argument("--pid", type=int, required=True)
     parser.add_argument("--only", default=",".join(NAMED))
     parser.add_argument("--out", default="stalls")
+    parser.add_argument("--compare", action="store_true", help="ask `compare`, whose first turn is stalled, instead of `report`")
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)
     stalls = Stalls(arguments)

@@ -15,7 +15,7 @@ use workload::Workload;
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database};
 use crate::lines::Lines;
 use crate::output::{ms, say};
-use crate::report_command::write;
+use crate::report_command::{dip_lines, write};
 use crate::side::Side;
 
 #[derive(Args)]
@@ -45,6 +45,9 @@ pub struct Compare {
     /// Write JSON lines here too.
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
+    /// Write the dips as JSON lines too; their seconds are counted over all turns of a server.
+    #[arg(long, value_name = "FILE")]
+    dips: Option<PathBuf>,
     /// Write a picture of some graphs too.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -150,6 +153,8 @@ impl Compare {
         let mut line = result.summary.json();
         line["server"] = json!(server.side.name);
         line["block"] = json!(block);
+        let first = result.measured().next();
+        line["began_at"] = json!(first.map(|second| second.at.saturating_sub(1000)));
         lines.put(&line);
         server.rates.push(result.summary.rate());
         server.p99.push(result.summary.p99);
@@ -167,6 +172,9 @@ impl Compare {
             .collect();
         let page = Page { title: &title, verdict: Some(verdict), charts: &[], tables: &tables };
         write(&self.out, &report::html(&page, &subjects))?;
+        if let Some(path) = &self.dips {
+            write(path, &dip_lines(&subjects))?;
+        }
         if let Some(path) = &self.svg {
             let panels = report::chosen(report::panels(&subjects), &self.only)?;
             write(path, &report::svg(&[], &panels, &subjects))?;

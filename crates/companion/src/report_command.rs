@@ -54,7 +54,7 @@ impl Report {
             write(path, &report::csv(&subjects))?;
         }
         if let Some(path) = &self.dips {
-            write(path, &dips(&subjects))?;
+            write(path, &dip_lines(&subjects))?;
         }
         for subject in &subjects {
             let low = report::dips(subject).len();
@@ -65,7 +65,8 @@ impl Report {
     }
 }
 
-fn dips(subjects: &[Subject]) -> String {
+/// The dips of all subjects as JSON lines.
+pub fn dip_lines(subjects: &[Subject]) -> String {
     let mut lines = String::new();
     for subject in subjects {
         for dip in report::dips(subject) {

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use bench::{Result, Stop};
 use clap::Args;
-use recording::Limit;
+use recording::{Host, Limit};
 use report::{Chart, Page, Subject, Table};
 use serde_json::json;
+use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database};
 use crate::lines::Lines;
@@ -63,9 +64,18 @@ struct Level {
     qps: f64,
     p95: u64,
     p99: u64,
-    /// Statements per device operation, and operations per second.
-    operations: Option<(f64, f64)>,
+    operations: Option<Operations>,
     trouble: u64,
+}
+
+/// What the disks did meanwhile.
+#[derive(Clone, Copy)]
+struct Operations {
+    /// Statements for each.
+    each: f64,
+    per_second: f64,
+    /// Whether others of the host did some of them.
+    is_whole_host: bool,
 }
 
 impl Sweep {
@@ -90,7 +100,7 @@ impl Sweep {
         }
         let limits = if self.iops.is_empty() { vec![0] } else { self.iops.clone() };
         let mut measured: Vec<Level> = Vec::new();
-        let mut is_whole_host = false;
+        let mut is_good = true;
         for limit in &limits {
             for (number, side) in sides.iter_mut().enumerate() {
                 let host = side.host();
@@ -99,64 +109,83 @@ impl Sweep {
                     if stop.is_wanted() {
                         break;
                     }
-                    eprintln!(
-                        "{}{}, {connections} connections, {} s",
-                        side.name,
-                        limit_text(*limit),
-                        self.drive.time
-                    );
-                    let plan = self.drive.plan(&side.dsn, *connections, &self.workload)?;
-                    // The measured part begins when the last second of the warm-up ends, and ends with its own last one:
-                    // what is under way then is waited for, and not counted.
-                    let (mut before, mut after) = (host.operations(), None);
-                    let (run, recorded) = side.turn(&plan, &*workload, &stop, &mut |second| {
-                        let now = host.operations();
-                        if second.t < 0 {
-                            before = now;
-                        } else {
-                            after = now;
+                    let place = format!("{}{}, {connections} connections", side.name, limit_text(*limit));
+                    eprintln!("{place}, {} s", self.drive.time);
+                    let under = (number, *limit, *connections);
+                    match self.level(side, &host, &*workload, &stop, under, &mut lines) {
+                        Ok(level) => measured.push(level),
+                        // What was measured before counts; higher levels would fail as this one did.
+                        Err(why) => {
+                            crate::advice::tell(&format!("{connections} connections: {why}"));
+                            is_good = false;
+                            break;
                         }
-                    })?;
-                    let summary = &run.summary;
-                    let operations = before.zip(after).map(|((before, is_all), (after, _))| {
-                        is_whole_host |= is_all;
-                        let count = after.saturating_sub(before) as f64;
-                        (summary.queries as f64 / count.max(1.0), count / summary.seconds.max(1e-9))
-                    });
-                    let mut line = summary.json();
-                    line["server"] = json!(side.name);
-                    line["connections"] = json!(connections);
-                    line["iops_limit"] = json!(limit);
-                    line["device_operations_per_second"] = json!(operations.map(|(_, rate)| rate));
-                    lines.put(&line);
-                    measured.push(Level {
-                        side: number,
-                        limit: *limit,
-                        connections: *connections,
-                        rate: summary.rate(),
-                        qps: summary.queries as f64 / summary.seconds.max(1e-9),
-                        p95: summary.p95,
-                        p99: summary.p99,
-                        operations,
-                        trouble: summary.conflicts + summary.errors,
-                    });
-                    let part = match limit {
-                        0 => connections.to_string(),
-                        limit => format!("{connections} @{limit}"),
-                    };
-                    side.take(&run, &recorded, part);
+                    }
                 }
             }
         }
-        let whose = if is_whole_host { ", device operations of the whole host" } else { "" };
-        let tables = tables(&sides, &limits, &measured, whose);
+        let tables = tables(&sides, &limits, &measured);
         say!("\n{}", self.workload.shown());
         tables.iter().for_each(print_table);
-        self.draw(&sides, &limits, &levels, &measured, &tables)?;
+        is_good &= self.draw(&sides, &limits, &levels, &measured, &tables)?;
         lines.end()?;
-        Ok(!stop.is_wanted())
+        Ok(is_good && !stop.is_wanted())
     }
 
+    /// Runs one level; `under` is the number of the side, the limit, and the connections.
+    fn level(
+        &self,
+        side: &mut Side,
+        host: &Host,
+        workload: &dyn Workload,
+        stop: &Stop,
+        under: (usize, u64, usize),
+        lines: &mut Lines,
+    ) -> Result<Level> {
+        let (number, limit, connections) = under;
+        let plan = self.drive.plan(&side.dsn, connections, &self.workload)?;
+        // The measured part begins when the last second of the warm-up ends, and ends with its own last one: what is
+        // under way then is waited for, and not counted.
+        let (mut before, mut after) = (host.operations(), None);
+        let (run, recorded) = side.turn(&plan, workload, stop, &mut |second| {
+            let now = host.operations();
+            if second.t < 0 {
+                before = now;
+            } else {
+                after = now;
+            }
+        })?;
+        let summary = &run.summary;
+        let operations = before.zip(after).map(|((before, is_whole_host), (after, _))| {
+            let count = after.saturating_sub(before) as f64;
+            Operations {
+                each: summary.queries as f64 / count.max(1.0),
+                per_second: count / summary.seconds.max(1e-9),
+                is_whole_host,
+            }
+        });
+        let mut line = summary.json();
+        line["server"] = json!(side.name);
+        line["connections"] = json!(connections);
+        line["iops_limit"] = json!(limit);
+        line["device_operations_per_second"] = json!(operations.map(|operations| operations.per_second));
+        lines.put(&line);
+        let part = if limit > 0 { format!("{connections} @{limit}") } else { connections.to_string() };
+        side.take(&run, &recorded, part);
+        Ok(Level {
+            side: number,
+            limit,
+            connections,
+            rate: summary.rate(),
+            qps: summary.queries as f64 / summary.seconds.max(1e-9),
+            p95: summary.p95,
+            p99: summary.p99,
+            operations,
+            trouble: summary.conflicts + summary.errors,
+        })
+    }
+
+    /// Writes page and picture; false if the picture has not the graphs that were asked for.
     fn draw(
         &self,
         sides: &[Side],
@@ -164,9 +193,9 @@ impl Sweep {
         levels: &[usize],
         measured: &[Level],
         tables: &[Table],
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if self.page.is_none() && self.svg.is_none() {
-            return Ok(());
+            return Ok(true);
         }
         let charts = charts(sides, limits, levels, measured);
         let subjects: Vec<Subject> =
@@ -182,11 +211,20 @@ impl Sweep {
         if let Some(path) = &self.svg {
             // Two levels are no curve.
             let charts = if levels.len() > 2 { &charts[..] } else { &[] };
-            let panels = report::chosen(report::panels(&subjects), &self.only)?;
+            let all = report::panels(&subjects);
+            let (panels, trouble) = match report::chosen(all.clone(), &self.only) {
+                Ok(panels) => (panels, None),
+                // The measurement took too long to lose its picture to a slip of the pen.
+                Err(why) => (all, Some(why)),
+            };
             write(path, &report::svg(charts, &panels, &subjects))?;
             say!("{}", path.display());
+            if let Some(why) = trouble {
+                crate::advice::tell(&format!("--only {}: {why}; the picture has all graphs", self.only));
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -195,7 +233,10 @@ fn limit_text(limit: u64) -> String {
 }
 
 /// A table for each server and limit.
-fn tables(sides: &[Side], limits: &[u64], measured: &[Level], whose: &str) -> Vec<Table> {
+fn tables(sides: &[Side], limits: &[u64], measured: &[Level]) -> Vec<Table> {
+    let mut operations = measured.iter().filter_map(|level| level.operations);
+    let is_whole_host = operations.any(|operations| operations.is_whole_host);
+    let whose = if is_whole_host { ", device operations of the whole host" } else { "" };
     let mut tables = Vec::new();
     for limit in limits {
         for (number, side) in sides.iter().enumerate() {
@@ -215,7 +256,7 @@ fn tables(sides: &[Side], limits: &[u64], measured: &[Level], whose: &str) -> Ve
             ];
             let row = |level: &&Level| {
                 let (each, rate) = match level.operations {
-                    Some((each, rate)) => (format!("{each:.2}"), format!("{rate:.0}")),
+                    Some(done) => (format!("{:.2}", done.each), format!("{:.0}", done.per_second)),
                     None => ("-".into(), "-".into()),
                 };
                 vec![
@@ -264,7 +305,7 @@ fn charts(sides: &[Side], limits: &[u64], levels: &[usize], measured: &[Level]) 
         };
         charts.push(chart("Transactions", "per s", &|level| Some(level.rate)));
         let each =
-            chart("Statements per device operation", "", &|level| level.operations.map(|(each, _)| each));
+            chart("Statements per device operation", "", &|level| level.operations.map(|done| done.each));
         if each.lines.iter().any(|(_, values)| values.iter().any(Option::is_some)) {
             charts.push(each);
         }
@@ -341,7 +382,11 @@ mod tests {
             qps: rate * 20.0,
             p95: 1,
             p99: 2,
-            operations: (side == 0).then_some((4.0, 10.0)),
+            operations: (side == 0).then_some(Operations {
+                each: 4.0,
+                per_second: 10.0,
+                is_whole_host: false,
+            }),
             trouble: 0,
         };
         let measured =
@@ -351,7 +396,7 @@ mod tests {
         assert_eq!(charts[0].lines[0].1, [Some(10.0), Some(20.0)]);
         assert_eq!(charts[0].lines[1].1, [Some(7.0), None]);
         assert_eq!(charts[2].title, "Transactions at 900 operations/s");
-        let tables = tables(&sides, &[0, 900], &measured, "");
+        let tables = tables(&sides, &[0, 900], &measured);
         assert_eq!(tables[0].rows[0][2], "0.500");
         assert_eq!((tables[1].rows[0][7].as_str(), tables[3].rows.len()), ("-", 0));
     }
