@@ -5,7 +5,7 @@
 
 mod measure;
 
-use crate::dips::short;
+use crate::dips::{low_places, short};
 use crate::grid::{Points, combine, sum};
 use crate::subject::Subject;
 
@@ -20,6 +20,8 @@ const FULL_LOG: f64 = 0.75;
 /// All that causes are told from.
 pub(crate) struct Causes<'a> {
     subject: &'a Subject,
+    /// The places that are not low.
+    is_good: Vec<bool>,
     stopped: Measure,
     full: Measure,
     global_lock: Measure,
@@ -70,33 +72,29 @@ impl<'a> Causes<'a> {
             &subject.gauge("host.data_bytes"),
             |free, all| Some(f64::from(u8::from(free < (0.005 * all).max(4_194_304.0)))),
         );
+        let mut is_good = vec![true; places];
+        low_places(subject).into_iter().for_each(|(place, _)| is_good[place] = false);
+        let measure = |points: Points| Measure::new(points, &is_good);
         Self {
             subject,
-            stopped: Measure::new(subject.gauge("server.stopped")),
-            full: Measure::new(free),
-            global_lock: Measure::new(states(subject, &["global read lock", "backup lock", "commit lock"])),
-            definition: Measure::new(states(subject, &["metadata lock", "table flush", "table level lock"])),
-            altering: Measure::new(states(subject, &["altering table", "copy to tmp table", "alter"])),
-            changed: Measure::new(changed),
-            modified: Measure::new(subject.gauge("trx.rows_modified")),
-            row_waits: Measure::new(gauges(&[
-                "Innodb_row_lock_current_waits",
-                "trx.lock_waiting",
-                "lock.waits",
-            ])),
-            connections: Measure::new(subject.rate("Connections")),
-            log_use: Measure::new(log_use(subject)),
-            flushed: Measure::new(subject.rate("Innodb_buffer_pool_pages_flushed")),
-            busy: Measure::new(combine(&used, &all, |used, all| (all > 0.0).then(|| used / all))),
-            others: Measure::new(others),
-            memory: Measure::new(subject.rate("psi.memory.full_us")),
-            scanned: Measure::new(total(&[
-                "Handler_read_rnd_next",
-                "Handler_read_next",
-                "Handler_read_first",
-            ])),
-            missed: Measure::new(subject.rate("Innodb_buffer_pool_reads")),
-            io: Measure::new(subject.rate("psi.io.some_us")),
+            stopped: measure(subject.gauge("server.stopped")),
+            full: measure(free),
+            global_lock: measure(states(subject, &["global read lock", "backup lock", "commit lock"])),
+            definition: measure(states(subject, &["metadata lock", "table flush", "table level lock"])),
+            altering: measure(states(subject, &["altering table", "copy to tmp table", "alter"])),
+            changed: measure(changed),
+            modified: measure(subject.gauge("trx.rows_modified")),
+            row_waits: measure(gauges(&["Innodb_row_lock_current_waits", "trx.lock_waiting", "lock.waits"])),
+            connections: measure(subject.rate("Connections")),
+            log_use: measure(log_use(subject)),
+            flushed: measure(subject.rate("Innodb_buffer_pool_pages_flushed")),
+            busy: measure(combine(&used, &all, |used, all| (all > 0.0).then(|| used / all))),
+            others: measure(others),
+            memory: measure(subject.rate("psi.memory.full_us")),
+            scanned: measure(total(&["Handler_read_rnd_next", "Handler_read_next", "Handler_read_first"])),
+            missed: measure(subject.rate("Innodb_buffer_pool_reads")),
+            io: measure(subject.rate("psi.io.some_us")),
+            is_good,
         }
     }
 
@@ -147,8 +145,11 @@ impl<'a> Causes<'a> {
                 .copied()
                 .collect();
             let least = there.into_iter().reduce(f64::min)?;
-            let as_low = points.iter().flatten().filter(|limit| **limit <= least).count();
-            (2 * as_low < points.len())
+            // One that is there while all goes well explains nothing.
+            let good =
+                || points.iter().zip(&self.is_good).filter(|(_, is_good)| **is_good).map(|(limit, _)| limit);
+            let as_low = good().flatten().filter(|limit| **limit <= least).count();
+            (2 * as_low < good().count())
                 .then(|| format!("the server's cgroup was limited to {} {what}", short(least)))
         })
     }
@@ -230,7 +231,8 @@ impl<'a> Causes<'a> {
             let process = name.strip_prefix("process.")?;
             let process = process.split_once('[').map_or(process, |(name, _)| name);
             Some((
-                self.subject.recording.at(name, end)? - Measure::new(self.subject.gauge(name)).usual * 0.5,
+                self.subject.recording.at(name, end)?
+                    - Measure::new(self.subject.gauge(name), &self.is_good).usual * 0.5,
                 process,
             ))
         });

@@ -54,6 +54,8 @@ fn read(path: &str, text: &str, weight: f64) -> File {
     let stem = std::path::Path::new(path).file_stem().map_or(path.into(), |stem| stem.to_string_lossy());
     let mut file = File { kind: stem.into_owned(), weight, create: Vec::new(), statements: Vec::new() };
     let (mut is_create, mut statement) = (false, String::new());
+    // A text comes with its quotes; who has written them means the same.
+    let text = text.replace("'{text}'", "{text}").replace("\"{text}\"", "{text}");
     for line in text.lines() {
         if let Some(comment) = line.trim_start().strip_prefix("--") {
             match comment.trim().split_once(':') {
@@ -187,5 +189,6 @@ mod tests {
         assert_eq!(file.create, ["CREATE TABLE t\n(a INT)"]);
         assert_eq!(file.statements, ["SELECT 1", "SELECT {row}"]);
         assert_eq!(read("x/y.sql", "SELECT 1", 1.0).kind, "y");
+        assert_eq!(read("y.sql", "INSERT t VALUES ('{text}')", 1.0).statements, ["INSERT t VALUES ({text})"]);
     }
 }

@@ -13,8 +13,11 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    pub fn new(points: Points) -> Self {
-        let usual = median(points.iter().flatten().copied()).unwrap_or(0.0);
+    /// What is usual is what was while work went on: a stall may last longer than everything else.
+    pub fn new(points: Points, is_good: &[bool]) -> Self {
+        let good = points.iter().zip(is_good).filter(|(_, is_good)| **is_good);
+        let usual = median(good.filter_map(|(point, _)| *point));
+        let usual = usual.or_else(|| median(points.iter().flatten().copied())).unwrap_or(0.0);
         Self { points, usual }
     }
 

@@ -86,3 +86,20 @@ fn each_stall_has_its_cause() {
     assert_eq!(cause(&usual, &Vec::new(), Some("reset")), Some("the server did not answer: reset".into()));
     assert!(cause(&usual, &vec![("psi.io.some_us", 900_000.0)], None).unwrap().contains("the disk was slow"));
 }
+
+#[test]
+fn a_stall_that_lasts_longer_than_all_else_is_still_none_of_what_is_usual() {
+    let mut recording = Recording::default();
+    for second in 0..20_u64 {
+        let is_low = second >= 9;
+        let waiting = [("state.Execute/Waiting for global read lock".to_owned(), 7.0)];
+        let values = if is_low { Values::from(waiting) } else { Values::from([("x".to_owned(), 1.0)]) };
+        recording.add_sample(true, second * 1000 + 500, values);
+        let events = if is_low { 0 } else { 500 };
+        let line =
+            serde_json::json!({"t": second, "at": (second + 1) * 1000, "events": events, "length": 1.0});
+        recording.seconds.push(line);
+    }
+    let found = Causes::new(&Subject::new("x", recording)).of(15);
+    assert!(found.as_ref().is_some_and(|found| found.contains("global read lock")), "{found:?}");
+}
