@@ -215,9 +215,15 @@ async fn ask_while_it_answers(
     }
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut last: Option<Instant> = None;
     loop {
         ticks.tick().await;
         let (at, begin) = (now_ms(), Instant::now());
+        // Behind a tick that came late the next one may be due at once: two samples of one moment tell no rate.
+        if last.is_some_and(|last| begin - last < every / 2) {
+            continue;
+        }
+        last = Some(begin);
         let sample = sampler.sample();
         tokio::pin!(sample);
         let result = match timeout(slow, &mut sample).await {
@@ -241,6 +247,7 @@ async fn ask_while_it_answers(
                 let at = if is_late { now_ms() } else { at };
                 if is_late {
                     ticks.reset();
+                    last = Some(Instant::now());
                 }
                 say.send(Said::Sample(at, values)).ok()?;
             }
