@@ -56,6 +56,8 @@ pub struct ExecSettings {
     pub locks_one_by_one: OneByOne,
     /// Foreign keys are obeyed.
     pub foreign_key_checks: bool,
+    /// A statement around, which called the program that this one is in, makes errors of warnings about values.
+    pub is_inside_strict: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
@@ -103,6 +105,7 @@ impl Default for ExecSettings {
             tests_before_waiting: false,
             locks_one_by_one: OneByOne::Never,
             foreign_key_checks: true,
+            is_inside_strict: false,
             share_reads: false,
             select_limit: u64::MAX,
             recursion_depth_max: 1000,

@@ -29,6 +29,8 @@ pub async fn execute(
     match &plan.kind {
         // Pinned where it is made: awaiting it by value would copy kilobytes of state.
         PlanKind::Query(query) => pin!(execute_query(query, context, sink)).await,
+        // A strict statement around makes errors of what IGNORE has made warnings.
+        change if context.settings.is_inside_strict => execute_change(change, context).await,
         PlanKind::Insert(insert) if insert.ignore => execute_insert(insert, context).await,
         PlanKind::Update(update) if update.ignore => execute_update(update, context).await,
         PlanKind::Delete(delete) if delete.ignore => execute_delete(delete, context).await,

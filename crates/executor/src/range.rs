@@ -5,7 +5,7 @@
 use crate::bound::{Bound, bound_of};
 use datum::{ColumnType, SqlError, Value};
 use engine::KeyRange;
-use expression::{EvalContext, Expr};
+use expression::{EvalContext, Expr, ExprKind};
 use plan::{Interval, KeyCondition, RangeCondition};
 use schema::TableDef;
 use table::KeyPart;
@@ -122,6 +122,10 @@ impl RangeBuilder<'_> {
         let mut keys = Vec::with_capacity(values.len());
         for expr in values {
             let value = expr.eval_ref(self.frame, self.context)?.into_owned();
+            if is_constant_to_warn_of(&value, expr, column_type) {
+                self.widened = true;
+                return Ok(None);
+            }
             match self.equal_value(part, column_type, &value, &expr.ty.column)? {
                 Some(found) => keys.extend(found),
                 None => return Ok(None),
@@ -201,6 +205,10 @@ impl RangeBuilder<'_> {
     ) -> Result<Option<Option<(Vec<u8>, bool)>>, SqlError> {
         let Some((expr, included)) = bound else { return Ok(Some(None)) };
         let value = expr.eval_ref(self.frame, self.context)?;
+        if is_constant_to_warn_of(&value, expr, column_type) {
+            self.widened = true;
+            return Ok(Some(None));
+        }
         let (value, included) = match bound_of(&value, &expr.ty.column, column_type, self.context) {
             Bound::Exact(value) => (value, *included),
             // `below < bound < next`: greater than the bound means greater than `below`, less means at most `below`.
@@ -296,6 +304,17 @@ impl RangeBuilder<'_> {
             .extend(prefixes.iter().map(|prefix| KeyRange::prefix(&[prefix.as_slice(), &key].concat())));
         Ok(())
     }
+}
+
+/// A constant text that is no number beside integers: no keys are made of it, so that the rows are compared with it, which warns.
+fn is_constant_to_warn_of(value: &Value, expr: &Expr, column_type: &ColumnType) -> bool {
+    let is_constant = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
+    if !is_constant || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
+        return false;
+    }
+    let mut warns = false;
+    value.to_f64(&expr.ty.column, &mut |_| warns = true);
+    warns
 }
 
 fn condition_type(condition: &KeyCondition) -> &ColumnType {

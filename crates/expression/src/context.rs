@@ -156,6 +156,23 @@ impl EvalContext {
         }
     }
 
+    /// Begins another statement with the room of the one before, of which nothing else is left. Gives the list of its parameters to
+    /// be filled.
+    pub fn renew(&mut self, settings: Arc<StatementSettings>, is_strict_change: bool) -> &mut Vec<Value> {
+        self.settings = settings;
+        self.is_strict_change = is_strict_change;
+        self.shows_parameters = false;
+        self.slots.clear();
+        self.deferred.renew();
+        *self.refusal.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        self.regexps.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.constant_sets.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.random_states.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.parameter_moments.renew();
+        self.parameters.clear();
+        &mut self.parameters
+    }
+
     /// For constants of a statement that is being bound: nobody listens to warnings.
     pub fn of_constants(bind: &BindContext) -> EvalContext {
         let settings = StatementSettings { sql_mode: bind.sql_mode, ..StatementSettings::default() };

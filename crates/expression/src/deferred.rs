@@ -76,6 +76,16 @@ impl Deferred {
         value
     }
 
+    /// Another statement follows.
+    pub(crate) fn renew(&mut self) {
+        *self.is_asked.get_mut() = false;
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.request = None;
+        state.answers.clear();
+        state.told.clear();
+        state.rounds = 0;
+    }
+
     /// Whether the evaluation under way is an `attempt`.
     pub(crate) fn is_asked(&self) -> bool {
         self.is_asked.load(Relaxed)
@@ -86,6 +96,31 @@ impl Deferred {
         let mut state = self.state();
         state.told.clear();
         state.request.take()
+    }
+
+    /// Whether a call has asked in this attempt.
+    pub(crate) fn is_due(&self) -> bool {
+        self.state().request.is_some()
+    }
+
+    /// Evaluates once more what this attempt may have evaluated before a call asked; `None` where that asks itself. A value is the
+    /// end of what was asked.
+    pub(crate) fn again<T>(&self, evaluate: impl FnOnce() -> Option<T>) -> Option<T> {
+        let (request, told) = {
+            let mut state = self.state();
+            (state.request.take(), std::mem::take(&mut state.told))
+        };
+        let value = evaluate();
+        let mut state = self.state();
+        let is_asked = state.request.is_some();
+        state.told = told;
+        match value {
+            Some(value) if !is_asked => Some(value),
+            _ => {
+                state.request = request;
+                None
+            }
+        }
     }
 
     /// Keeps an answer for the next attempt.

@@ -49,3 +49,37 @@ impl PartialEq for Function {
         self.name == other.name
     }
 }
+
+/// Functions whose first argument, if it is NULL, ends their evaluation before the others are evaluated, as in MySQL.
+const ENDED_BY_NULL: &[&str] = &[
+    "field",
+    "insert",
+    "instr",
+    "left",
+    "lpad",
+    "mid",
+    "pow",
+    "power",
+    "repeat",
+    "replace",
+    "right",
+    "round",
+    "rpad",
+    "strcmp",
+    "substr",
+    "substring",
+    "substring_index",
+    "truncate",
+];
+
+impl Arguments<'_> {
+    /// The first argument is NULL, so that a stored function among the others is not called.
+    pub(crate) fn is_null_before_calls(&self, function: &Function) -> bool {
+        let [first, _, ..] = self.exprs else { return false };
+        if !ENDED_BY_NULL.contains(&function.name) {
+            return false;
+        }
+        let value = self.context.deferred.again(|| first.eval(self.row, self.context).ok());
+        value.is_some_and(|value| value.is_null())
+    }
+}

@@ -15,6 +15,13 @@ const KEPT_MAX: usize = 8;
 pub(crate) struct ParameterMoments([OnceLock<Option<DateTime>>; KEPT_MAX]);
 
 impl ParameterMoments {
+    /// Other parameters follow.
+    pub(crate) fn renew(&mut self) {
+        self.0.iter_mut().for_each(|kept| {
+            kept.take();
+        });
+    }
+
     /// That of the parameter `index`, by `convert` the first time.
     pub(crate) fn get(&self, index: usize, convert: impl FnOnce() -> Option<DateTime>) -> Option<DateTime> {
         match self.0.get(index) {

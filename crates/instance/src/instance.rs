@@ -42,9 +42,15 @@ use variables::{Effect, GlobalVariables, VariableId, parse_text};
 
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The way to wait for time to pass; the program supplies its runtime's timer, so that this crate knows none.
+/// The way to wait for time to pass; the program supplies its runtime's timer, so that this crate knows none. The clock is a
+/// timer's too, so that a test can set it.
 pub trait Timer: Send + Sync {
     fn sleep(&self, duration: Duration) -> SleepFuture;
+
+    /// Microseconds since 1970-01-01 UTC by the host's clock, which can be put forward and back.
+    fn now_us(&self) -> i64 {
+        i64::try_from(crate::unix_now_us()).unwrap_or(i64::MAX)
+    }
 }
 
 /// What a message for the administrator is.

@@ -14,6 +14,7 @@ use parser::Digest;
 use parser::hints::Hint;
 
 use crate::plan_shape::PlanShape;
+use crate::program_cache::PieceRows;
 use crate::result_shape::Conversion;
 use crate::result_shape::ResultShape;
 use catalog::{LockMode, LockName};
@@ -85,8 +86,17 @@ pub struct TypedPlan {
     /// Empty before the first execution: what PREPARE tells the client comes from a plan without types.
     pub classes: Box<[ParameterClass]>,
     pub prepared: Arc<PreparedPlan>,
+    /// A row that is assigned is no result.
+    pub rows: PieceRows,
     /// What PREPARE warns of, and no execution does.
     pub told: Box<[Condition]>,
+}
+
+impl TypedPlan {
+    /// Of the rows that the client gets.
+    pub fn shape(&self) -> Option<Arc<ResultShape>> {
+        self.prepared.shape.clone().filter(|_| self.rows == PieceRows::Given)
+    }
 }
 
 /// The kinds of parameter values that plans tell apart.

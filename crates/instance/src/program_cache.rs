@@ -44,6 +44,10 @@ pub struct PiecePlan {
     /// The slots that its parameters come from.
     pub used: Box<[usize]>,
     pub rows: PieceRows,
+    /// It is one expression that needs neither a table nor a program nor the time.
+    pub is_of_numbers: bool,
+    /// Which of `used` is a text that is read as a number without a word: the operand of a CASE beside a number.
+    pub read_as_number: Option<usize>,
 }
 
 /// What becomes of the rows.
@@ -97,6 +101,15 @@ pub enum IntoTarget {
     Slot(usize),
     /// In lower case.
     UserVariable(String),
+}
+
+impl KeptPiece {
+    pub fn plan(&self) -> Option<&PiecePlan> {
+        match self {
+            KeptPiece::Plan(plan) => Some(plan),
+            KeptPiece::Call(_) | KeptPiece::Execute(_) => None,
+        }
+    }
 }
 
 impl SharedProgram {

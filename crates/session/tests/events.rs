@@ -1,11 +1,12 @@
 //! Events are executed when they are due, by their definers' rights, and leave what they told in the error log.
 mod support;
 
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use instance::{Instance, LogLevel};
-use support::{Client, new_server};
+use instance::{Instance, LogLevel, SleepFuture, Timer};
+use support::{Client, TokioTimer, serve};
 
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -15,10 +16,14 @@ fn log(level: LogLevel, message: &str) {
 
 /// Runs a test beside a scheduler.
 fn with_scheduler(test: impl AsyncFnOnce(Arc<Instance>, Client)) {
+    with_scheduler_by(Arc::new(TokioTimer), test);
+}
+
+fn with_scheduler_by(timer: Arc<dyn Timer>, test: impl AsyncFnOnce(Arc<Instance>, Client)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let tasks = tokio::task::LocalSet::new();
     runtime.block_on(tasks.run_until(async {
-        let server = new_server().await;
+        let server = serve(engine::Engine::in_memory(), timer).await;
         server.set_log(log);
         server.events.switch(true);
         let start = |event: session::EventRun| {
@@ -77,6 +82,48 @@ fn single_events_run_once_and_recurring_ones_again() {
         until(&mut client, processes, "command\tstate\nDaemon\tWaiting on empty queue\n").await;
         client.query("set global event_scheduler = off").await;
         until(&mut client, processes, "command\tstate\n").await;
+    });
+}
+
+/// A timer whose clock is off by so many microseconds.
+struct WrongClock(AtomicI64);
+
+impl Timer for WrongClock {
+    fn sleep(&self, duration: Duration) -> SleepFuture {
+        TokioTimer.sleep(duration)
+    }
+
+    fn now_us(&self) -> i64 {
+        TokioTimer.now_us() + self.0.load(Relaxed)
+    }
+}
+
+/// An event that is due in an hour runs when the clock is put forward, once, and again only when the clock, put back, has come
+/// there once more.
+#[test]
+fn events_follow_a_clock_that_is_set() {
+    const HOUR_US: i64 = 3_600_000_000;
+    let clock = Arc::new(WrongClock(AtomicI64::new(0)));
+    with_scheduler_by(clock.clone(), async |server, mut client| {
+        client.query("create event c1 on schedule every 1 hour starts now() + interval 1 hour do insert into t select count(*), '' from t").await;
+        let set = |to: i64| {
+            clock.0.store(to, Relaxed);
+            // As the program does when it sees that the clock was set.
+            server.events.wake();
+        };
+        let rows = "select count(*) from t";
+        set(HOUR_US / 2);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(client.query(rows).await, "count(*)\n0\n");
+        set(HOUR_US + 1_000_000);
+        until(&mut client, rows, "count(*)\n1\n").await;
+        set(0);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        set(2 * HOUR_US + 1_000_000);
+        until(&mut client, rows, "count(*)\n2\n").await;
+        set(2 * HOUR_US + 2_000_000);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(client.query(rows).await, "count(*)\n2\n");
     });
 }
 

@@ -4,7 +4,7 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::deferred::evaluated;
 use crate::memory::outside_bytes;
-use datum::{SqlError, Value};
+use datum::{SqlError, Value, error_code};
 use expression::{Expr, ExprKind};
 use plan::Node;
 use schema::LocalFuture;
@@ -19,6 +19,8 @@ pub struct ProjectRows<'p> {
     next: usize,
     /// The input may have further rows.
     more: bool,
+    /// Ends the statement behind the rows that were computed before it.
+    failure: Option<SqlError>,
 }
 
 /// Values that take more are not gathered in one batch, but given on.
@@ -34,8 +36,13 @@ impl<'p> ProjectRows<'p> {
             moved,
             next: 0,
             more: true,
+            failure: None,
         }
     }
+}
+
+fn is_interruption(error: &SqlError) -> bool {
+    error.is(&error_code::ER_QUERY_INTERRUPTED) || error.is(&error_code::ER_QUERY_TIMEOUT)
 }
 
 /// The first expression's position, if it is a column and all others are columns of other positions.
@@ -58,6 +65,7 @@ impl Operator for ProjectRows<'_> {
         self.input.start(base);
         self.rows.clear();
         self.next = 0;
+        self.failure = None;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -67,6 +75,9 @@ impl Operator for ProjectRows<'_> {
         out: &'a mut RowBatch,
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
             if self.next == self.rows.len() {
                 self.rows.clear();
                 self.next = 0;
@@ -79,9 +90,25 @@ impl Operator for ProjectRows<'_> {
                 for ((expr, moved), value) in self.expressions.iter().zip(&self.moved).zip(target) {
                     *value = match moved {
                         Some(position) => std::mem::take(&mut row[*position]),
-                        None => evaluated(expr, row, context).await?,
+                        None => match evaluated(expr, row, context).await {
+                            Ok(value) => value,
+                            // Who is interrupted is told nothing more.
+                            Err(error) if is_interruption(&error) => return Err(error),
+                            Err(error) => {
+                                self.failure = Some(error);
+                                break;
+                            }
+                        },
                     };
                     bytes += outside_bytes(value);
+                }
+                if self.failure.is_some() {
+                    out.pop();
+                    return if out.is_empty() {
+                        Err(self.failure.take().expect("just seen"))
+                    } else {
+                        Ok(true)
+                    };
                 }
                 self.next += 1;
             }

@@ -25,8 +25,17 @@ pub(super) fn arithmetic(
     {
         return Ok(Value::Int(result));
     }
-    let (l, r) = (left.eval_ref(row, context)?, right.eval_ref(row, context)?);
+    let l = left.eval_ref(row, context)?;
     let is_double = matches!(node.ty.column.kind, TypeKind::Double { .. });
+    if l.is_null() && matches!(node.ty.column.kind, TypeKind::Decimal { .. }) {
+        return Ok(Value::Null);
+    }
+    if is_double && context.is_strict_change && matches!(*l, Value::Bytes(_)) && is_refused(&l, left, context)
+    {
+        // What the right side would do is not done.
+        return Ok(Value::Null);
+    }
+    let r = right.eval_ref(row, context)?;
     // Both are read as DOUBLEs, and warn, whether or not one is NULL.
     if l.is_null() || (r.is_null() && node.ty.column.kind.is_integer() && left.ty.column.kind.is_integer()) {
         if is_double {
@@ -66,6 +75,16 @@ pub(super) fn arithmetic(
     let Some(l) = decimal_of(left, &l, context) else { return Ok(Value::Null) };
     let Some(r) = decimal_of(right, &r, context) else { return Ok(Value::Null) };
     decimals(node, operator, &l, &r, context)
+}
+
+/// Whether a text is no number, which ends a strict statement.
+#[cold]
+fn is_refused(text: &Value, operand: &Expr, context: &EvalContext) -> bool {
+    let mut problem = None;
+    text.to_f64(&operand.ty.column, &mut |warning| problem = Some(warning));
+    let is_refused = problem.is_some();
+    problem.into_iter().for_each(|warning| context.warn(warning));
+    is_refused
 }
 
 /// What fits BIGINT; `None` leaves the rest (overflow, division) to the general way.

@@ -204,7 +204,11 @@ pub(super) fn like(
     context: &EvalContext,
 ) -> Result<Option<bool>, SqlError> {
     let [operand, pattern, escape] = operands;
-    let (text, pattern_text) = (operand.eval_ref(row, context)?, pattern.eval_ref(row, context)?);
+    let text = operand.eval_ref(row, context)?;
+    if text.is_null() {
+        return Ok(None);
+    }
+    let pattern_text = pattern.eval_ref(row, context)?;
     let (Value::Bytes(text), Value::Bytes(pattern_text)) = (&*text, &*pattern_text) else { return Ok(None) };
     let escape = match &*escape.eval_ref(row, context)? {
         Value::Bytes(character) if character.is_empty() => None,

@@ -10,8 +10,7 @@ use instance::{CallInput, CallPiece, IntoTarget, SharedProgram};
 use parser::ast::{Expr, ExprKind, ObjectName, ParameterMode};
 use schema::ProgramKind;
 
-use super::context::BusyStatement;
-use super::kept::values_of;
+use super::context::{BusyStatement, Strictness};
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -44,6 +43,7 @@ impl Session {
         let live = self.instance.catalog().program(ProgramKind::Procedure, &database, &name);
         let live = live.ok_or_else(|| error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]))?;
         let shared = self.shared_program(&live)?;
+        self.check_recursion(&shared)?;
         self.permit_call(&shared.program)?;
         let expected = shared.program.parameters.len();
         if arguments.len() != expected {
@@ -92,6 +92,10 @@ impl Session {
             Ok(shared) => shared,
             Err(error) => return Some(Err(error)),
         };
+        let permitted = self.check_recursion(&shared).and_then(|()| self.permit_call(&shared.program));
+        if let Err(error) = permitted {
+            return Some(Err(error));
+        }
         let mut run = Run::new(shared);
         if let Err(error) = self.pass_kept(&mut run, caller, call)? {
             return Some(Err(error));
@@ -110,14 +114,11 @@ impl Session {
         for (slot, argument) in call.arguments.iter().enumerate() {
             let (value, from) = match &argument.input {
                 None => continue,
-                Some(CallInput::Slot(slot)) => (caller.values[*slot].clone(), caller.types[*slot].clone()),
-                Some(CallInput::Value(plan)) => {
-                    let parameters = values_of(caller, &plan.used);
-                    match self.value_at_hand(&plan.prepared.plan, parameters, false)? {
-                        Ok(value) => value,
-                        Err(error) => return Some(Err(error)),
-                    }
-                }
+                Some(CallInput::Slot(slot)) => (caller.values[*slot].clone(), caller.type_of(*slot).clone()),
+                Some(CallInput::Value(plan)) => match self.piece_at_hand(caller, plan, false)? {
+                    Ok(value) => value,
+                    Err(error) => return Some(Err(error)),
+                },
             };
             if let Err(error) = self.assign(run, slot, value, &from) {
                 return Some(Err(error));
@@ -133,12 +134,11 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        self.permit_call(&run.shared.program)?;
         self.run_called(run, shield, sink).await?;
         self.leave_call(shield).await?;
         for (slot, argument) in call.arguments.iter().enumerate() {
             let Some(target) = &argument.output else { continue };
-            let (value, column_type) = (run.values[slot].clone(), run.types[slot].clone());
+            let (value, column_type) = (run.values[slot].clone(), run.type_of(slot).clone());
             match target {
                 IntoTarget::UserVariable(name) => self.shared.set_user_variable(name, value, column_type)?,
                 IntoTarget::Slot(slot) => self.programs.assigned.push((*slot, value, column_type)),
@@ -157,8 +157,11 @@ impl Session {
         let modes = run.shared.program.parameters.clone();
         // Functions among the arguments compute what is assigned.
         let busy = self.programs.busy.len();
-        let is_strict = self.settings.sql_mode.is_strict();
-        self.programs.busy.push(BusyStatement { tables: Vec::new(), is_strict });
+        let strictness = match self.settings.sql_mode.is_strict() {
+            true => Strictness::Assignment,
+            false => Strictness::None,
+        };
+        self.programs.busy.push(BusyStatement { tables: Vec::new(), strictness });
         for (slot, (argument, mode)) in arguments.iter().zip(modes).enumerate() {
             if mode == ParameterMode::Out {
                 continue;
@@ -178,7 +181,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         let mut sent = Vec::new();
         for (slot, target) in targets.into_iter().enumerate() {
-            let (value, column_type) = (run.values[slot].clone(), run.types[slot].clone());
+            let (value, column_type) = (run.values[slot].clone(), run.type_of(slot).clone());
             match target {
                 Target::Nothing => {}
                 Target::UserVariable(name) => self.shared.set_user_variable(&name, value, column_type)?,

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use auth::Privilege;
 use datum::{ColumnType, SqlError, SqlMode, Value, error_code};
+use expression::{EvalContext, StatementSettings};
 use instance::SharedProgram;
 use parser::ast::RoutineKind;
 use schema::{ProgramKind, TableId};
@@ -25,19 +26,35 @@ pub(crate) struct ProgramStack {
     contexts: Vec<Context>,
     /// What a statement inside has given to variables of the innermost program.
     pub assigned: Vec<(usize, Value, ColumnType)>,
+    /// What does not fit is made to fit without a word: GET DIAGNOSTICS.
+    pub assigns_silently: bool,
     /// The conditions that running handlers have been called for, the innermost last.
     pub handled: Vec<Area>,
     /// What NOW() is for the statement that runs, and for what runs inside it.
     pub statement_time_us: i64,
     /// The statements that wait for a function or trigger.
     pub busy: Vec<BusyStatement>,
+    /// For expressions that are evaluated without an execution, one after the other.
+    pub spare_eval: Option<Box<EvalContext>>,
+    /// What it has in between.
+    pub no_settings: Arc<StatementSettings>,
 }
 
 /// A statement that calls programs.
 pub(crate) struct BusyStatement {
     pub tables: Vec<TableId>,
-    /// Values that do not fit end it, also in conditions of the programs that it calls.
-    pub is_strict: bool,
+    pub strictness: Strictness,
+}
+
+/// What a statement makes of warnings in the programs that it calls, where their own mode is strict too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strictness {
+    /// They stay warnings.
+    None,
+    /// Those of changes of rows and of expressions are errors.
+    Change,
+    /// Those of queries and of SET of user variables are errors as well.
+    Assignment,
 }
 
 struct Context {
@@ -72,10 +89,10 @@ impl ProgramStack {
         self.contexts.last().is_some_and(|context| context.is_inside_statement)
     }
 
-    /// What the innermost function or trigger is called in errors.
+    /// What the function or trigger that runs is called in errors: a trigger, where one is anywhere around.
     pub fn inside_what(&self) -> &'static str {
-        let of = self.contexts.iter().rev().find(|context| context.inside_what.is_some());
-        of.and_then(|context| context.inside_what).unwrap_or("function")
+        let has_trigger = self.contexts.iter().any(|context| context.inside_what == Some("trigger"));
+        if has_trigger { "trigger" } else { "function" }
     }
 
     /// The rights are those of a definer who is not the client.
@@ -83,9 +100,9 @@ impl ProgramStack {
         self.contexts.iter().any(|context| context.is_definers)
     }
 
-    /// A statement around what runs keeps its values.
-    pub fn is_inside_strict(&self) -> bool {
-        self.busy.last().is_some_and(|statement| statement.is_strict)
+    /// What the statements around what runs make of its warnings.
+    pub fn strictness(&self) -> Strictness {
+        self.busy.iter().map(|statement| statement.strictness).max().unwrap_or(Strictness::None)
     }
 
     /// How many calls of the program have not ended.
@@ -165,7 +182,7 @@ impl Session {
         }
     }
 
-    fn check_recursion(&self, shared: &SharedProgram) -> Result<(), SqlError> {
+    pub(super) fn check_recursion(&self, shared: &SharedProgram) -> Result<(), SqlError> {
         let count = self.programs.count(shared.live.id);
         let is_procedure = shared.program.kind == RoutineKind::Procedure;
         let allowed = self.settings.program_recursion_max;

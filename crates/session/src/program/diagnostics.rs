@@ -76,7 +76,10 @@ impl Session {
             LoadColumn::UserVariable(name) => {
                 self.shared.set_user_variable(&name.name.to_lowercase(), value, column_type)?;
             }
-            LoadColumn::Local(slot) => self.programs.assigned.push((slot as usize, value, column_type)),
+            LoadColumn::Local(slot) => {
+                self.programs.assigns_silently = true;
+                self.programs.assigned.push((slot as usize, value, column_type));
+            }
             LoadColumn::Column(_) => {}
         }
         Ok(())

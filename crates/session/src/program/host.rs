@@ -14,7 +14,7 @@ use planner::StoredFunction;
 use schema::{LocalFuture, ProgramKind, TableId};
 use table::ReadyTable;
 
-use super::context::BusyStatement;
+use super::context::{BusyStatement, Strictness};
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
@@ -46,14 +46,14 @@ impl StatementHost for Session {
             }
             let before = self.shared.diagnostics.lock().area();
             self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
-            // What its statements have told is settled with it, but for what RETURN has.
+            // What its statements have told is settled with it, but for what its last one has.
             let told = {
                 let mut diagnostics = self.shared.diagnostics.lock();
                 let told = diagnostics.conditions().to_vec();
                 diagnostics.replace(before);
                 told
             };
-            for condition in told.into_iter().filter(|_| run.returned.is_some()) {
+            for condition in told {
                 self.shared.diagnostics.lock().add(condition);
             }
             let name = &shared.live.definition.name;
@@ -199,9 +199,13 @@ impl Session {
     /// Notes a statement that may call programs while it runs. `is_strict`: what it computes is kept.
     pub(crate) fn occupy_tables(&mut self, plan: &Plan, is_strict: bool) {
         if !plan.functions.is_empty() || !plan.triggers.is_empty() {
-            let outer = self.programs.is_inside_strict() && !plan.ignores_errors();
+            let strictness = match (is_strict, plan.is_change()) {
+                (true, true) => Strictness::Change,
+                (true, false) => Strictness::Assignment,
+                (false, _) => Strictness::None,
+            };
             let tables = plan.tables.iter().map(|used| used.id).collect();
-            self.programs.busy.push(BusyStatement { tables, is_strict: is_strict || outer });
+            self.programs.busy.push(BusyStatement { tables, strictness });
         }
     }
 

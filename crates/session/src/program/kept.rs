@@ -12,18 +12,16 @@ use instance::{
     PreparedPlan, SharedProgram,
 };
 use parser::ast::{
-    BinaryOperator, Expr, ExprKind, Ident, Into, IsTest, LoadColumn, ObjectName, ParameterIndex,
-    ParameterMode, Query, SetStatement, SetValue, Statement, StatementKind, VariableAssignment,
-    VariableTarget,
+    BinaryOperator, Expr, ExprKind, Ident, IsTest, ObjectName, ParameterIndex, ParameterMode, Statement,
+    StatementKind,
 };
 use parser::{Piece, parse_piece};
 use planner::Literals;
 use schema::ProgramKind;
 
-use super::piece::lone_expression;
 use super::run::Run;
 use crate::session::Session;
-use crate::statement::{Request, parse_error};
+use crate::statement::{Planned, Request, lone_expression, parse_error, planned_of};
 
 impl Session {
     /// What the program keeps for a piece, if it may be used now.
@@ -53,40 +51,16 @@ impl Session {
         piece: usize,
         statement: &Statement<'_>,
         used: &[usize],
+        arena: &Bump,
     ) -> Result<Option<Arc<KeptPiece>>, SqlError> {
+        if let Some((planned, rows)) = planned_of(statement, arena) {
+            let prepared = match planned {
+                Planned::Statement(statement) => self.plan_statement_piece(run, piece, &statement, used)?,
+                Planned::Values(values) => self.plan_values(run, values, used)?,
+            };
+            return Ok(Some(kept(run, piece, prepared, used, rows)));
+        }
         match statement.kind {
-            StatementKind::Query(query) if query.into.is_some() => {
-                let Some(targets) = into_targets(query) else { return Ok(None) };
-                let plain = Query { into: None, ..*query };
-                let statement = Statement { kind: StatementKind::Query(&plain), ..*statement };
-                let prepared = self.plan_statement_piece(run, piece, &statement, used)?;
-                Ok(Some(kept(run, piece, prepared, used, PieceRows::Into(targets))))
-            }
-            StatementKind::Query(_)
-            | StatementKind::Insert(_)
-            | StatementKind::Update(_)
-            | StatementKind::Delete(_) => {
-                let prepared = self.plan_statement_piece(run, piece, statement, used)?;
-                Ok(Some(kept(run, piece, prepared, used, PieceRows::Given)))
-            }
-            StatementKind::Set(SetStatement {
-                assignments:
-                    [
-                        VariableAssignment::Variable {
-                            target: VariableTarget::User(name),
-                            value: SetValue::Expr(value),
-                        },
-                    ],
-                for_statement: None,
-            }) => {
-                let prepared = self.plan_values(run, std::slice::from_ref(value), used)?;
-                let rows = PieceRows::Assigned(name.name.to_lowercase());
-                Ok(Some(kept(run, piece, prepared, used, rows)))
-            }
-            StatementKind::Do(expressions) => {
-                let prepared = self.plan_values(run, expressions, used)?;
-                Ok(Some(kept(run, piece, prepared, used, PieceRows::Dropped)))
-            }
             StatementKind::Call { procedure, arguments } => {
                 let call = self.call_piece(run, procedure, arguments, used)?;
                 Ok(call.map(|call| keep(run, piece, KeptPiece::Call(call))))
@@ -161,9 +135,7 @@ impl Session {
                     if !is_simple || !run.shared.keeps(&prepared.plan, used) {
                         return Ok(None);
                     }
-                    let plan =
-                        PiecePlan { prepared: Arc::new(prepared), used: used.into(), rows: PieceRows::Given };
-                    Some(CallInput::Value(plan))
+                    Some(CallInput::Value(piece_plan(prepared, used, PieceRows::Given)))
                 }
             };
             kept.push(CallArgument { input, output });
@@ -188,12 +160,39 @@ impl Session {
             }
             Piece::Expression(expr) => expr,
         };
-        let expr = match test {
-            None => expr,
-            Some(test) => tested(expr, test, &mut used, &arena),
+        let Some(test) = test else {
+            let prepared = self.plan_values(run, std::slice::from_ref(&expr), &used)?;
+            return Ok(kept(run, piece, prepared, &used, PieceRows::Given));
         };
-        let prepared = self.plan_values(run, std::slice::from_ref(&expr), &used)?;
-        Ok(kept(run, piece, prepared, &used, PieceRows::Given))
+        let is_beside_number = self.is_text_beside_number(run, test, &expr, &used)?;
+        let expr = tested(expr, test, &mut used, &arena);
+        if !is_beside_number {
+            let prepared = self.plan_values(run, std::slice::from_ref(&expr), &used)?;
+            return Ok(kept(run, piece, prepared, &used, PieceRows::Given));
+        }
+        let read_as_number = used.iter().position(|slot| test.equals == Some(*slot));
+        let mut types = types_of(run, &used);
+        read_as_number.into_iter().for_each(|index| types[index] = ColumnType::double());
+        let context = self.planner_context(Literals::Inline, &types);
+        let plan = planner::plan_expressions(std::slice::from_ref(&expr), self, &context)?;
+        let plan = piece_plan(self.prepare_plan(plan)?, &used, PieceRows::Given);
+        Ok(Arc::new(KeptPiece::Plan(PiecePlan { read_as_number, ..plan })))
+    }
+
+    /// Whether the operand of a CASE is a text, and what it is compared with a number.
+    fn is_text_beside_number(
+        &self,
+        run: &Run,
+        test: Test,
+        expr: &Expr<'_>,
+        used: &[usize],
+    ) -> Result<bool, SqlError> {
+        if !test.equals.is_some_and(|slot| run.type_of(slot).kind.is_string()) {
+            return Ok(false);
+        }
+        let alone = self.plan_values(run, std::slice::from_ref(expr), used)?;
+        let plan::PlanKind::Query(query) = &alone.plan.kind else { return Ok(false) };
+        Ok(query.columns.first().is_some_and(|column| column.column_type.kind.is_numeric()))
     }
 }
 
@@ -237,8 +236,14 @@ fn kept(
     // What is wrong with the text is told where the text is given.
     prepared.plan.conditions.retain(|condition| !condition.error.is(&error_code::ER_WARN_DEPRECATED_SYNTAX));
     let keeps = run.shared.keeps(&prepared.plan, used);
-    let plan = KeptPiece::Plan(PiecePlan { prepared: Arc::new(prepared), used: used.into(), rows });
+    let plan = KeptPiece::Plan(piece_plan(prepared, used, rows));
     if keeps { keep(run, piece, plan) } else { Arc::new(plan) }
+}
+
+fn piece_plan(prepared: PreparedPlan, used: &[usize], rows: PieceRows) -> PiecePlan {
+    let is_of_numbers = lone_expression(&prepared.plan).is_some_and(expression::Expr::is_of_numbers);
+    let prepared = Arc::new(prepared);
+    PiecePlan { prepared, used: used.into(), rows, is_of_numbers, read_as_number: None }
 }
 
 fn keep(run: &Run, piece: usize, kept: KeptPiece) -> Arc<KeptPiece> {
@@ -265,17 +270,19 @@ pub(super) fn values_of(run: &Run, slots: &[usize]) -> Vec<Value> {
     slots.iter().map(|slot| run.values[*slot].clone()).collect()
 }
 
-pub(super) fn types_of(run: &Run, slots: &[usize]) -> Vec<ColumnType> {
-    slots.iter().map(|slot| run.types[*slot].clone()).collect()
+/// What the plan of a piece is run with.
+pub(super) fn parameters_of(run: &Run, plan: &PiecePlan) -> Vec<Value> {
+    plan.used.iter().enumerate().map(|(index, slot)| parameter(run, plan, index, *slot)).collect()
 }
 
-/// The targets of a query whose INTO names variables.
-fn into_targets(query: &Query<'_>) -> Option<Box<[IntoTarget]>> {
-    let Some(Into::Variables(targets)) = query.into else { return None };
-    let target = |target: &LoadColumn<'_>| match target {
-        LoadColumn::Local(slot) => Some(IntoTarget::Slot(*slot as usize)),
-        LoadColumn::UserVariable(name) => Some(IntoTarget::UserVariable(name.name.to_lowercase())),
-        LoadColumn::Column(_) => None,
-    };
-    targets.iter().map(target).collect()
+pub(super) fn parameter(run: &Run, plan: &PiecePlan, index: usize, slot: usize) -> Value {
+    let value = run.values[slot].clone();
+    match plan.read_as_number == Some(index) {
+        true => value.to_f64(run.type_of(slot), &mut datum::no_warning).map_or(Value::Null, Value::Double),
+        false => value,
+    }
+}
+
+pub(super) fn types_of(run: &Run, slots: &[usize]) -> Vec<ColumnType> {
+    slots.iter().map(|slot| run.type_of(*slot).clone()).collect()
 }

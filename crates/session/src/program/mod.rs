@@ -26,6 +26,6 @@ mod signal;
 mod store;
 mod trigger;
 
-pub(crate) use context::ProgramStack;
+pub(crate) use context::{ProgramStack, Strictness};
 pub use event_run::EventRun;
 pub use scheduler::schedule_events;

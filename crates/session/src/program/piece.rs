@@ -8,16 +8,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use bumpalo::Bump;
 use datum::{ColumnType, SqlError, Value, error_code};
 use executor::CollectRows;
-use expression::{EvalContext, SessionServices};
-use instance::{IntoTarget, KeptPiece, PiecePlan, PieceRows, PreparedPlan, count};
+use instance::{KeptPiece, PiecePlan, PieceRows, count};
 use parser::Piece;
-use plan::{NodeKind, Plan, PlanKind};
+use plan::{Plan, PlanKind};
 
-use super::kept::{Test, read_piece, types_of, values_of};
+use super::context::Strictness;
+use super::kept::{Test, parameter, parameters_of, read_piece, types_of, values_of};
 use super::run::Run;
 use crate::session::Session;
 use crate::sink::{ResultSink, StatusFlags, StatusInfo};
-use crate::statement::{Done, PLAN_ATTEMPTS_MAX, Request, Shield, keeps_conditions};
+use crate::statement::{
+    Done, PLAN_ATTEMPTS_MAX, Request, Shield, first_value, keeps_conditions, lone_expression,
+};
 
 type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
 
@@ -25,34 +27,39 @@ impl Session {
     /// Runs SET or DO of what needs no table and no waiting; `None` for anything else.
     pub(super) fn run_at_hand(&mut self, run: &Run, piece: usize) -> Option<Result<(), SqlError>> {
         let kept = self.kept_piece(run, piece)?;
-        let KeptPiece::Plan(PiecePlan { prepared, used, rows }) = &*kept else { return None };
-        if !matches!(rows, PieceRows::Assigned(_) | PieceRows::Dropped) {
+        let plan = kept.plan()?;
+        if !matches!(plan.rows, PieceRows::Assigned(_) | PieceRows::Dropped) {
             return None;
         }
-        lone_expression(&prepared.plan)?;
+        lone_expression(&plan.prepared.plan)?;
         self.start_inner(false);
-        let value = self.value_at_hand(&prepared.plan, values_of(run, used), false)?;
+        let is_strict = self.is_assigned_strictly();
+        let value = self.piece_at_hand(run, plan, is_strict)?;
         self.count_program_statement();
-        Some(value.and_then(|value| self.give_value(rows, value)))
+        Some(value.and_then(|value| self.give_value(&plan.rows, value)))
     }
 
-    /// What SET and DO do with their value.
-    fn give_value(
+    /// What RETURN gives, if it needs no table and no waiting.
+    pub(super) fn returned_at_hand(
         &mut self,
-        rows: &PieceRows,
-        (value, column_type): (Value, ColumnType),
-    ) -> Result<(), SqlError> {
-        let counters = &self.process.counters;
-        match rows {
-            PieceRows::Assigned(name) => {
-                count(&counters.com_set_option);
-                self.shared.set_user_variable(name, value, column_type)?;
-                self.track_state_change();
-            }
-            _ => count(&counters.com_do),
-        }
-        self.shared.row_count.store(0, Relaxed);
-        Ok(())
+        run: &Run,
+        piece: usize,
+    ) -> Option<Result<(Value, ColumnType), SqlError>> {
+        let kept = self.kept_piece(run, piece)?;
+        self.piece_at_hand(run, kept.plan()?, self.settings.sql_mode.is_strict())
+    }
+
+    /// The value of an expression that needs no table and no waiting: without an execution.
+    pub(super) fn piece_at_hand(
+        &mut self,
+        run: &Run,
+        plan: &PiecePlan,
+        is_strict: bool,
+    ) -> Option<Result<(Value, ColumnType), SqlError>> {
+        let expression = lone_expression(&plan.prepared.plan)?;
+        let used = plan.used.iter().enumerate();
+        let parameters = used.map(|(index, slot)| parameter(run, plan, index, *slot));
+        self.evaluate_alone(expression, plan.is_of_numbers, is_strict, parameters)
     }
 
     /// Runs a statement of the program; its rows go to the client.
@@ -162,7 +169,7 @@ impl Session {
         };
         self.start_inner(keeps_conditions(&statement.kind));
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let Some(kept) = self.make_piece(run, piece, &statement, &used)? else { break };
+            let Some(kept) = self.make_piece(run, piece, &statement, &used, &arena)? else { break };
             match self.run_kept(run, &kept, shield, sink).await {
                 None => break,
                 Some(Err(_)) if self.is_outdated(&kept) => {}
@@ -214,67 +221,11 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let mut parameters = values_of(run, &plan.used);
+        let mut parameters = parameters_of(run, plan);
         match &plan.rows {
             PieceRows::Given => pin!(self.run_plan(&plan.prepared, &mut parameters, shield, sink)).await,
-            PieceRows::Into(targets) => self.run_into(plan, targets, parameters, shield).await,
-            PieceRows::Assigned(_) | PieceRows::Dropped => {
-                let value = self.run_value(run, plan, shield).await?;
-                self.give_value(&plan.rows, value)?;
-                Ok(Done::ok())
-            }
+            rows => self.run_assigning(&plan.prepared, rows, parameters, shield).await,
         }
-    }
-
-    /// The first value of the expressions of SET or DO. One at hand comes from `run_at_hand`, when its plan is there.
-    async fn run_value(
-        &mut self,
-        run: &Run,
-        plan: &PiecePlan,
-        shield: &Shield,
-    ) -> Result<(Value, ColumnType), SqlError> {
-        let mut rows = CollectRows::default();
-        self.collect(&plan.prepared, values_of(run, &plan.used), false, &mut rows).await?;
-        self.end_statement_transaction(shield).await?;
-        Ok(first_value(rows, &plan.prepared.plan))
-    }
-
-    /// SELECT .. INTO: the values of the only row.
-    async fn run_into(
-        &mut self,
-        plan: &PiecePlan,
-        targets: &[IntoTarget],
-        parameters: Vec<Value>,
-        shield: &Shield,
-    ) -> Result<Done, SqlError> {
-        let PlanKind::Query(query) = &plan.prepared.plan.kind else {
-            return Err(error_code::ER_INTERNAL_ERROR.with(&[&"INTO of no query"]));
-        };
-        if query.columns.len() != targets.len() {
-            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
-        }
-        let mut rows = CollectRows::default();
-        // What goes to variables of the program is assigned; conditions on rows of tables are not.
-        let is_assigned = targets.iter().any(|target| matches!(target, IntoTarget::Slot(_)))
-            && plan.prepared.plan.tables.is_empty();
-        let is_strict = is_assigned && self.settings.sql_mode.is_strict();
-        self.collect(&plan.prepared, parameters, is_strict, &mut rows).await?;
-        self.end_statement_transaction(shield).await?;
-        if rows.rows.len() > 1 {
-            return Err(error_code::ER_TOO_MANY_ROWS.plain());
-        }
-        let Some(row) = rows.rows.pop() else {
-            self.shared.warning(error_code::ER_SP_FETCH_NO_DATA.plain());
-            return Ok(Done::ok());
-        };
-        for ((target, value), column) in targets.iter().zip(row).zip(&query.columns) {
-            let column_type = column.column_type.clone();
-            match target {
-                IntoTarget::Slot(slot) => self.programs.assigned.push((*slot, value, column_type)),
-                IntoTarget::UserVariable(name) => self.shared.set_user_variable(name, value, column_type)?,
-            }
-        }
-        Ok(Done::affected(1))
     }
 
     /// The rows of a cursor's query.
@@ -298,7 +249,7 @@ impl Session {
             };
             let plan = plan_of(&kept)?;
             let mut rows = CollectRows::default();
-            let result = self.collect(&plan.prepared, values_of(run, &plan.used), false, &mut rows).await;
+            let result = self.collect(&plan.prepared, parameters_of(run, plan), false, &mut rows).await;
             if let Err(error) = result {
                 if self.statements.plan_is_stale() {
                     continue;
@@ -309,21 +260,6 @@ impl Session {
             return Ok((rows.rows, column_types(&plan.prepared.plan)));
         }
         Err(error_code::ER_TABLE_DEF_CHANGED.plain())
-    }
-
-    async fn collect(
-        &mut self,
-        prepared: &PreparedPlan,
-        parameters: Vec<Value>,
-        is_strict: bool,
-        rows: &mut CollectRows,
-    ) -> Result<(), SqlError> {
-        self.enter_plan(prepared).await?;
-        match is_strict {
-            true => pin!(self.execute_source(&prepared.plan, parameters, rows)).await?,
-            false => pin!(self.execute_plan(&prepared.plan, parameters, rows)).await?,
-        };
-        Ok(())
     }
 
     /// Whether a condition is true, or equal to a slot.
@@ -353,17 +289,16 @@ impl Session {
         };
         let mut plan = plan_of(&kept)?;
         // The value is assigned, or the statement around the program keeps its values.
-        let is_kept = test.is_none() || self.programs.is_inside_strict();
+        let is_kept = test.is_none() || self.programs.strictness() > Strictness::None;
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
-        let parameters = values_of(run, &plan.used);
-        if let Some(value) = self.value_at_hand(&plan.prepared.plan, parameters, is_strict) {
+        if let Some(value) = self.piece_at_hand(run, plan, is_strict) {
             return value;
         }
         let depth = self.begin_inner();
         let mut result = Err(error_code::ER_TABLE_DEF_CHANGED.plain());
         for _ in 0..PLAN_ATTEMPTS_MAX {
             let mut rows = CollectRows::default();
-            let parameters = values_of(run, &plan.used);
+            let parameters = parameters_of(run, plan);
             let collected = self.collect(&plan.prepared, parameters, is_strict, &mut rows).await;
             if collected.is_err() && self.statements.plan_is_stale() {
                 kept = self.plan_piece(run, piece, test)?;
@@ -380,46 +315,6 @@ impl Session {
         let rows = self.end_inner(depth, result, shield).await?;
         Ok(first_value(rows, &plan.prepared.plan))
     }
-
-    /// The value of an expression that needs no table and no waiting: without an execution.
-    pub(super) fn value_at_hand(
-        &mut self,
-        plan: &Plan,
-        parameters: Vec<Value>,
-        is_strict: bool,
-    ) -> Option<Result<(Value, ColumnType), SqlError>> {
-        let expression = lone_expression(plan)?;
-        let mut eval = EvalContext::new(self.statement_settings(), self.shared.clone());
-        eval.set_parameters(parameters);
-        eval.is_strict_change = is_strict;
-        match expression.eval(&[], &eval) {
-            Ok(value) => Some(Ok((value, expression.ty.column.clone()))),
-            Err(_) if eval.deferred.take_request().is_some() => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-/// The only expression of a plan that needs neither a table nor a program.
-pub(super) fn lone_expression(plan: &Plan) -> Option<&expression::Expr> {
-    let is_simple = plan.tables.is_empty()
-        && plan.slot_count == 0
-        && plan.functions.is_empty()
-        && plan.readings.is_empty()
-        && plan.conditions.is_empty();
-    let PlanKind::Query(query) = &plan.kind else { return None };
-    let NodeKind::Project { input, expressions } = &query.root.kind else { return None };
-    match expressions.as_slice() {
-        [expression] if is_simple && matches!(input.kind, NodeKind::Dual) => Some(expression),
-        _ => None,
-    }
-}
-
-fn first_value(mut rows: CollectRows, plan: &Plan) -> (Value, ColumnType) {
-    let row = rows.rows.pop().unwrap_or_default();
-    let column_type = column_types(plan).into_iter().next();
-    let value = row.into_iter().next().unwrap_or(Value::Null);
-    (value, column_type.unwrap_or(ColumnType::new(datum::TypeKind::Null)))
 }
 
 fn column_types(plan: &Plan) -> Vec<ColumnType> {

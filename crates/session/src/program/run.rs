@@ -2,20 +2,21 @@
 //!
 //! Invariant: between two instructions the session is as between two statements. An error goes to the innermost handler
 //! that takes it, and ends the program when there is none; KILL and the time limit go to no handler.
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, LazyLock};
 
 use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
 use env::coroutine::roomy;
 use env::yield_now;
-use instance::{SharedProgram, count};
+use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
 
-use super::context::ER_STACK_OVERRUN;
+use super::context::{ER_STACK_OVERRUN, Strictness};
+use super::store::fits_as_it_is;
 use crate::diagnostics::Area;
 use crate::session::Session;
 use crate::sink::{ResultSink, StatusFlags, StatusInfo};
-use crate::statement::Shield;
+use crate::statement::{Shield, lone_expression};
 
 /// Between two pauses for other sessions; a loop of simple instructions takes about a millisecond for so many.
 const INSTRUCTIONS_BETWEEN_PAUSES: u32 = 256;
@@ -25,7 +26,8 @@ pub(super) struct Run {
     pub shared: Arc<SharedProgram>,
     /// By slot.
     pub values: Vec<Value>,
-    pub types: Vec<ColumnType>,
+    /// Of slots whose value says it, where there is one.
+    told_types: Vec<(usize, ColumnType)>,
     pub cursors: Vec<Option<OpenCursor>>,
     /// What RETURN has given.
     pub returned: Option<Value>,
@@ -39,6 +41,13 @@ pub(super) struct OpenCursor {
     pub types: Vec<ColumnType>,
 }
 
+/// What errors call a slot: a variable, or a column of the changed row.
+fn name_of(shared: &SharedProgram, slot: usize) -> &str {
+    let columns = &shared.program.row_columns;
+    let column = columns.iter().find(|column| column.slot == slot).map(|column| &column.name);
+    column.unwrap_or(&shared.program.slots[slot].name)
+}
+
 /// Where the program goes on.
 enum Next {
     At(usize),
@@ -47,16 +56,27 @@ enum Next {
 
 impl Run {
     pub fn new(shared: Arc<SharedProgram>) -> Run {
-        let untyped = || ColumnType::new(TypeKind::Null);
-        let types = shared.types.iter().map(|of| of.clone().unwrap_or_else(untyped)).collect();
         Run {
             values: vec![Value::Null; shared.types.len()],
-            types,
+            told_types: Vec::new(),
             cursors: shared.program.cursors.iter().map(|_| None).collect(),
             returned: None,
             frame: Frame::default(),
             began: Vec::new(),
             shared,
+        }
+    }
+
+    pub fn type_of(&self, slot: usize) -> &ColumnType {
+        static UNTOLD: LazyLock<ColumnType> = LazyLock::new(|| ColumnType::new(TypeKind::Null));
+        let told = || self.told_types.iter().find(|(of, _)| *of == slot).map(|(_, column_type)| column_type);
+        self.shared.types[slot].as_ref().or_else(told).unwrap_or(&UNTOLD)
+    }
+
+    fn tell_type(&mut self, slot: usize, column_type: ColumnType) {
+        match self.told_types.iter_mut().find(|(of, _)| *of == slot) {
+            Some((_, told)) => *told = column_type,
+            None => self.told_types.push((slot, column_type)),
         }
     }
 
@@ -78,12 +98,18 @@ impl Session {
     ) -> Result<(), SqlError> {
         match &run.shared.types[slot] {
             None => {
-                run.types[slot] = from.clone();
+                run.tell_type(slot, from.clone());
                 run.values[slot] = value;
             }
-            Some(to) => {
-                run.values[slot] = self.fit(&run.shared.program.slots[slot].name, value, from, to)?;
-            }
+            Some(to) if fits_as_it_is(&value, to) => run.values[slot] = value,
+            Some(to) => match self.fit(name_of(&run.shared, slot), value, from, to) {
+                Ok(fitted) => run.values[slot] = fitted,
+                Err(error) => {
+                    // A variable whose new value is refused has none, as in MySQL.
+                    run.values[slot] = Value::Null;
+                    return Err(error);
+                }
+            },
         }
         Ok(())
     }
@@ -114,28 +140,80 @@ impl Session {
     ) -> Result<(), SqlError> {
         let shared = run.shared.clone();
         let (mut at, mut pace) = (0, 0u32);
+        let mut raised = self.shared.diagnostics.lock().raised();
         loop {
             pace += 1;
             if pace.is_multiple_of(INSTRUCTIONS_BETWEEN_PAUSES) {
                 yield_now().await;
             }
             self.process.kill.interrupt.check()?;
-            let raised = self.shared.diagnostics.lock().raised();
-            let result = self.step(run, &shared, at, shield, sink).await;
+            let result = match self.step_at_hand(run, &shared, at) {
+                Some(result) => result,
+                None => self.step(run, &shared, at, shield, sink).await,
+            };
             at = match result {
                 Ok(Next::End) => return Ok(()),
                 Ok(Next::At(next)) => {
-                    let count = self.shared.diagnostics.lock().raised() - raised;
+                    let now = self.shared.diagnostics.lock().raised();
+                    let count = now - std::mem::replace(&mut raised, now);
                     if count == 0 { next } else { self.react_to_warnings(run, count, next) }
                 }
                 Err(error) => {
                     let next = self.react_to_error(run, &shared, at, error)?;
                     let status = self.status_flags().with(StatusFlags::MORE_RESULTS);
                     sink.end_unfinished(&StatusInfo { status, ..StatusInfo::default() });
+                    raised = self.shared.diagnostics.lock().raised();
                     next
                 }
             };
         }
+    }
+
+    /// An instruction that waits for nothing and finds the plan of its expression kept; `None` for any other.
+    fn step_at_hand(
+        &mut self,
+        run: &mut Run,
+        shared: &Arc<SharedProgram>,
+        at: usize,
+    ) -> Option<Result<Next, SqlError>> {
+        let next = match &shared.program.instructions[at] {
+            Instruction::Assign { slot, piece } => {
+                let kept = self.kept_piece(run, *piece)?;
+                let plan = kept.plan()?;
+                self.begins_at_hand(plan)?;
+                let assigned = match self.piece_at_hand(run, plan, self.settings.sql_mode.is_strict())? {
+                    Ok((value, from)) => self.assign(run, *slot, value, &from),
+                    Err(error) => {
+                        run.values[*slot] = Value::Null;
+                        Err(error)
+                    }
+                };
+                assigned.map(|()| Next::At(at + 1))
+            }
+            Instruction::JumpUnless { piece, otherwise, .. } => {
+                let kept = self.kept_piece(run, *piece)?;
+                let plan = kept.plan()?;
+                self.begins_at_hand(plan)?;
+                let is_strict =
+                    self.programs.strictness() > Strictness::None && self.settings.sql_mode.is_strict();
+                let value = self.piece_at_hand(run, plan, is_strict)?;
+                value.map(|(value, _)| Next::At(if value == Value::Int(1) { at + 1 } else { *otherwise }))
+            }
+            Instruction::Jump(target) => Ok(Next::At(*target)),
+            Instruction::Run(piece) => {
+                let done = self.run_at_hand(run, *piece)?;
+                done.map(|()| Next::At(at + 1))
+            }
+            _ => return None,
+        };
+        Some(next)
+    }
+
+    /// The expression needs neither a table nor a program: an instruction of it begins.
+    fn begins_at_hand(&mut self, plan: &PiecePlan) -> Option<()> {
+        lone_expression(&plan.prepared.plan)?;
+        self.start_inner(false);
+        Some(())
     }
 
     async fn step(
@@ -160,21 +238,24 @@ impl Session {
             self.start_inner(false);
         }
         match &shared.program.instructions[at] {
-            Instruction::Run(piece) => match self.run_at_hand(run, *piece) {
-                Some(done) => done?,
-                None => {
-                    Box::pin(self.run_piece(run, *piece, shield, sink)).await?;
-                    self.take_assigned(run)?;
-                }
-            },
+            Instruction::Run(piece) => {
+                let result = Box::pin(self.run_piece(run, *piece, shield, sink)).await;
+                // Also of a statement that failed: it may have assigned a row before it met another.
+                self.take_assigned(run)?;
+                result?;
+            }
             Instruction::Assign { slot, piece } | Instruction::Operand { slot, piece, .. } => {
-                let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
-                self.assign(run, *slot, value, &from)?;
+                match Box::pin(self.evaluate_piece(run, *piece, None, shield)).await {
+                    Ok((value, from)) => self.assign(run, *slot, value, &from)?,
+                    Err(error) => {
+                        run.values[*slot] = Value::Null;
+                        return Err(error);
+                    }
+                }
             }
             Instruction::Clear(slot) => run.values[*slot] = Value::Null,
-            Instruction::Jump(target) => return Ok(Next::At(*target)),
             Instruction::JumpUnless { piece, equals, otherwise, .. } => {
-                let truth = self.evaluate_truth(run, *piece, *equals, shield).await?;
+                let truth = Box::pin(self.evaluate_truth(run, *piece, *equals, shield)).await?;
                 return Ok(Next::At(if truth { at + 1 } else { *otherwise }));
             }
             Instruction::Enter => run.frame.enter(),
@@ -193,14 +274,19 @@ impl Session {
             }
             Instruction::CaseNotFound => return Err(error_code::ER_SP_CASE_NOT_FOUND.plain()),
             Instruction::Return(piece) => {
-                let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
+                let (value, from) = match self.returned_at_hand(run, *piece) {
+                    Some(returned) => returned?,
+                    None => Box::pin(self.evaluate_piece(run, *piece, None, shield)).await?,
+                };
                 let value = match &shared.program.returns {
+                    Some(to) if fits_as_it_is(&value, to) => value,
                     Some(to) => self.fit(&shared.live.definition.name, value, &from, to)?,
                     None => value,
                 };
                 run.returned = Some(value);
                 return Ok(Next::End);
             }
+            Instruction::Jump(target) => return Ok(Next::At(*target)),
             Instruction::End => return Ok(Next::End),
         }
         next
@@ -208,8 +294,12 @@ impl Session {
 
     /// Brings what a statement has put into variables to the program's slots.
     fn take_assigned(&mut self, run: &mut Run) -> Result<(), SqlError> {
+        let is_silent = std::mem::take(&mut self.programs.assigns_silently);
         for (slot, value, from) in std::mem::take(&mut self.programs.assigned) {
-            self.assign(run, slot, value, &from)?;
+            match &run.shared.types[slot] {
+                Some(to) if is_silent => run.values[slot] = self.fit_silently(value, &from, to),
+                _ => self.assign(run, slot, value, &from)?,
+            }
         }
         Ok(())
     }

@@ -49,9 +49,9 @@ async fn run_while_on(
     instance.log_at(LogLevel::Note, &told);
     let begin = |due| start(EventRun::new(instance.clone(), families, due));
     let events = instance.catalog().all_programs(ProgramKind::Event);
-    instance.events.fill(events, now_us()).into_iter().for_each(begin);
+    instance.events.fill(events, instance.timer().now_us()).into_iter().for_each(begin);
     while instance.events.is_on() && process.kill.state().is_none() {
-        while let Some(due) = instance.events.take_due(now_us()) {
+        while let Some(due) = instance.events.take_due(instance.timer().now_us()) {
             // What is stale is not in the catalog any more.
             if instance.catalog().program_by_id(due.event.id).is_some() {
                 begin(due);
@@ -75,7 +75,7 @@ async fn run_while_on(
 /// Until the moment, or until there is other news.
 async fn sleep(instance: &Instance, process: &ProcessEntry, until: Option<i64>) {
     let mut timer = until.map(|second| {
-        let micros = second.saturating_mul(1_000_000).saturating_sub(now_us());
+        let micros = second.saturating_mul(1_000_000).saturating_sub(instance.timer().now_us());
         let length = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
         instance.timer().sleep(length.min(SLEEP_MAX))
     });
@@ -88,8 +88,4 @@ async fn sleep(instance: &Instance, process: &ProcessEntry, until: Option<i64>) 
         if is_over { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
-}
-
-fn now_us() -> i64 {
-    i64::try_from(instance::unix_now_us()).unwrap_or(i64::MAX)
 }

@@ -1,9 +1,29 @@
 //! Giving a variable its value.
-use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value};
+use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, TypeKind, Value};
 
 use crate::session::Session;
 
+/// An integer that the type keeps without a conversion.
+pub(super) fn fits_as_it_is(value: &Value, to: &ColumnType) -> bool {
+    match (value, &to.kind) {
+        (Value::Int(_), TypeKind::LongLong) => !to.unsigned,
+        (Value::Int(number), TypeKind::Long) => !to.unsigned && i32::try_from(*number).is_ok(),
+        _ => false,
+    }
+}
+
 impl Session {
+    /// The same of what always fits somehow: it is cut, or becomes the nearest value or none.
+    pub(super) fn fit_silently(&self, value: Value, from: &ColumnType, to: &ColumnType) -> Value {
+        if value.is_null() {
+            return value;
+        }
+        let zone = &self.settings.time_zone;
+        let moments = MomentContext { zone, mode: datum::SqlMode::default(), today: Date::ZERO };
+        let mode = StoreMode { moments, is_strict: false };
+        value.cast_to_column(from, to, &mode).map_or(Value::Null, |stored| stored.value)
+    }
+
     /// The value as a variable of the type keeps it; what does not fit is an error in strict mode, else a warning.
     pub(super) fn fit(
         &self,

@@ -9,7 +9,7 @@ use parser::ast::{
 };
 
 use super::guard::Shield;
-use super::{Done, Effects, Request};
+use super::{Done, Request};
 use crate::command_counters::counter_of;
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -159,9 +159,8 @@ impl Session {
         };
         let types = self.run_nested(request, fits, shield, &mut rows).await?;
         self.end_statement_transaction(shield).await?;
-        if rows.rows.len() > 1 {
-            return Err(error_code::ER_TOO_MANY_ROWS.plain());
-        }
+        let has_more = rows.rows.len() > 1;
+        rows.rows.truncate(1);
         let Some(row) = rows.rows.pop() else {
             self.shared.warning(error_code::ER_SP_FETCH_NO_DATA.plain());
             return Ok(Done::ok());
@@ -179,7 +178,10 @@ impl Session {
                 }
             }
         }
-        Ok(Done::Ok(Effects { affected_rows: 1, ..Effects::default() }))
+        if has_more {
+            return Err(error_code::ER_TOO_MANY_ROWS.plain());
+        }
+        Ok(Done::affected(1))
     }
 }
 

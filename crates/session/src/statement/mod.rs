@@ -3,6 +3,7 @@
 //! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family. `query` plans and runs
 //! queries and changes; the other folders are families that the session carries out itself. Most families stand in crates above
 //! (`families`).
+mod assigning;
 mod dispatch;
 mod guard;
 mod handler;
@@ -16,6 +17,7 @@ mod settings;
 mod tables;
 mod transaction;
 
+pub(crate) use assigning::{Planned, first_value, lone_expression, planned_of};
 pub use dispatch::{is_account_statement, is_schema_change};
 pub use guard::Shield;
 pub(crate) use guard::within;

@@ -14,9 +14,10 @@ use env::sync::Place;
 use expression::{KnownValues, Markers, ReadParameter};
 use parser::ast::{self, RoutineKind, StatementKind};
 use parser::parse;
-use plan::{OutputColumn, Plan};
+use plan::{OutputColumn, Plan, PlanKind};
 use planner::Literals;
 
+use super::assigning::{Planned, planned_of};
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
 use crate::result::column_meta;
@@ -26,7 +27,7 @@ use crate::statement::query::cursor::{Cursor, CursorKind};
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{
-    ColumnMeta, ParameterClass, PreparedPlan, PreparedSight, ResultShape, StatementText, TextKey, TypedPlan,
+    ColumnMeta, ParameterClass, PieceRows, PreparedSight, ResultShape, StatementText, TextKey, TypedPlan,
     count,
 };
 
@@ -53,6 +54,11 @@ pub struct PreparedStatement {
 impl PreparedStatement {
     pub(super) fn parameter_count(&self) -> usize {
         self.sight.text.parameter_count
+    }
+
+    /// It is run by a plan, under the settings of the session.
+    pub(super) fn has_plan_alone(&self) -> bool {
+        self.plan.is_some() && self.sight.text.hints.is_empty()
     }
 
     pub fn close_cursor(&mut self) {
@@ -86,7 +92,7 @@ impl Session {
         let info = PreparedInfo {
             id,
             parameters: parameters.collect(),
-            columns: statement.plan.as_ref().and_then(|plan| plan.prepared.shape.clone()),
+            columns: statement.plan.as_ref().and_then(|plan| plan.shape()),
             warnings: self.shared.diagnostics.lock().warning_count(),
         };
         self.prepared.insert(id, Some(statement));
@@ -126,10 +132,8 @@ impl Session {
             is_query: matches!(parsed.statement.kind, StatementKind::Query(_)),
             hints: setting_hints(&parsed.statement, options.mode.ansi_quotes).into(),
         });
-        // INTO makes a query without a result; it is planned when it runs.
-        let is_into = matches!(parsed.statement.kind, StatementKind::Query(query) if query.into.is_some());
         let mut plan = None;
-        if planner::is_plannable(&parsed.statement) && !is_into {
+        if let Some(planned) = planned_of(&parsed.statement, &arena) {
             let request = Request {
                 statement: &parsed.statement,
                 text,
@@ -137,7 +141,7 @@ impl Session {
                 parameter_types: &[],
                 locals: &[],
             };
-            plan = Some(self.plan_for(request, &kept_text, key)?);
+            plan = Some(self.plan_for(planned, request, &kept_text, key)?);
         }
         plan.iter().for_each(|plan| self.tell_of_syntax(plan));
         Ok(self.keep_prepared(kept_text, plan, place, began))
@@ -173,11 +177,17 @@ impl Session {
     /// Plans a parsed statement for the parameters of `key`, and lets other sessions have the plan.
     fn plan_for(
         &self,
+        (planned, rows): (Planned<'_>, PieceRows),
         request: Request<'_>,
         text: &Arc<StatementText>,
         key: TextKey,
     ) -> Result<Arc<TypedPlan>, SqlError> {
-        let mut plan = self.plan_markers(request)?;
+        let mut plan = self.plan_markers(&planned, request)?;
+        if let (PieceRows::Into(targets), PlanKind::Query(query)) = (&rows, &plan.kind)
+            && targets.len() != query.columns.len()
+        {
+            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
+        }
         let is_told = |condition: &Condition| condition.error.is(&error_code::ER_WARN_DEPRECATED_SYNTAX);
         let (told, conditions) = std::mem::take(&mut plan.conditions).into_iter().partition(is_told);
         plan.conditions = conditions;
@@ -185,7 +195,7 @@ impl Session {
         let prepared = Arc::new(self.prepare_plan(plan)?);
         self.require_plan(&prepared.plan)?;
         let (text, classes) = (text.clone(), key.classes.clone());
-        let plan = Arc::new(TypedPlan { text, classes, prepared, told: told.into() });
+        let plan = Arc::new(TypedPlan { text, classes, prepared, rows, told: told.into() });
         if plan.prepared.plan.shareable {
             self.instance.plan_cache.put_prepared(key, plan.clone(), self.instance.catalog().version());
         }
@@ -193,24 +203,32 @@ impl Session {
     }
 
     /// A plan with `?` for markers. Where a function does not convert a value's type, all values keep theirs.
-    fn plan_markers(&self, request: Request<'_>) -> Result<Plan, SqlError> {
-        let converting = self.plan_with_markers(request, Markers::of_statement(false))?;
+    fn plan_markers(&self, planned: &Planned<'_>, request: Request<'_>) -> Result<Plan, SqlError> {
+        let converting = self.plan_with_markers(planned, request, Markers::of_statement(false))?;
         match converting {
             Some(plan) => Ok(plan),
             None => {
-                let keeping = self.plan_with_markers(request, Markers::of_statement(true))?;
+                let keeping = self.plan_with_markers(planned, request, Markers::of_statement(true))?;
                 keeping.ok_or_else(|| error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"]))
             }
         }
     }
 
     /// `None` if a value was refused.
-    fn plan_with_markers(&self, request: Request<'_>, markers: Markers) -> Result<Option<Plan>, SqlError> {
+    fn plan_with_markers(
+        &self,
+        planned: &Planned<'_>,
+        request: Request<'_>,
+        markers: Markers,
+    ) -> Result<Option<Plan>, SqlError> {
         let mut context = self.planner_context(Literals::Inline, request.parameter_types);
         context.values = request.parameters;
         context.bind.markers = markers;
         context.bind.known = KnownValues::of_markers(request.parameters.to_vec());
-        let plan = planner::plan_statement(request.statement, self, &context)?;
+        let plan = match planned {
+            Planned::Statement(statement) => planner::plan_statement(statement, self, &context)?,
+            Planned::Values(values) => planner::plan_expressions(values, self, &context)?,
+        };
         Ok((!context.bind.markers.is_refused()).then_some(plan))
     }
 
@@ -255,7 +273,8 @@ impl Session {
             self.log_command("Execute", shown);
         }
         self.show_activity("Execute", Some(&statement.sight.text.bytes), began);
-        let result = match cursor == CursorKind::ReadOnly && statement.sight.text.is_query {
+        let opens = cursor == CursorKind::ReadOnly && statement.sight.text.is_query;
+        let result = match opens {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
             true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
             false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
@@ -298,11 +317,12 @@ impl Session {
         if statement.plan.is_some() {
             for attempt in 0..PLAN_ATTEMPTS_MAX {
                 parameters.truncate(statement.parameter_count());
-                let prepared = self.current_plan(statement, parameters, attempt > 0)?;
-                ReadParameter::extend(&prepared.plan.readings, parameters);
+                let plan = self.current_plan(statement, parameters, attempt > 0)?;
+                ReadParameter::extend(&plan.prepared.plan.readings, parameters);
                 let text = &statement.sight.text;
                 let traced = (attempt == 0 && self.settings.optimizer_trace).then_some(text.as_ref());
-                let work = SavedPlan { prepared, traced, parameters: &mut *parameters };
+                let (prepared, rows) = (plan.prepared.clone(), &plan.rows);
+                let work = SavedPlan { prepared, rows, traced, parameters: &mut *parameters };
                 let result = self.run_guarded_statement(text.is_query, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
                     return result;
@@ -314,22 +334,30 @@ impl Session {
         Box::pin(self.run_unplanned(&statement.sight.text, parameters, sink)).await
     }
 
+    /// The statement's own plan, if it is right for these parameters.
+    pub(super) fn kept_plan(
+        &self,
+        statement: &PreparedStatement,
+        parameters: &[Value],
+    ) -> Option<Arc<TypedPlan>> {
+        let plan = statement.plan.as_ref()?;
+        let is_right = plan.prepared.plan.shareable
+            && plan.classes.iter().copied().eq(parameters.iter().map(class_of))
+            && self.is_current(&plan.prepared)
+            && self.suits_markers(&plan.prepared.plan, parameters);
+        is_right.then(|| plan.clone())
+    }
+
     /// The plan for these parameters: the statement's own, another session's or a new one. `kept_is_stale` says
     /// that the kept one was refused: its tables are those it was made for, but what it guessed of them is known now.
-    fn current_plan(
+    pub(super) fn current_plan(
         &self,
         statement: &mut PreparedStatement,
         parameters: &[Value],
         kept_is_stale: bool,
-    ) -> Result<Arc<PreparedPlan>, SqlError> {
-        if let Some(plan) = &statement.plan
-            && !kept_is_stale
-            && plan.prepared.plan.shareable
-            && plan.classes.iter().copied().eq(parameters.iter().map(class_of))
-            && self.is_current(&plan.prepared)
-            && self.suits_markers(&plan.prepared.plan, parameters)
-        {
-            return Ok(plan.prepared.clone());
+    ) -> Result<Arc<TypedPlan>, SqlError> {
+        if let Some(plan) = self.kept_plan(statement, parameters).filter(|_| !kept_is_stale) {
+            return Ok(plan);
         }
         let text = &statement.sight.text;
         let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
@@ -357,11 +385,13 @@ impl Session {
                     parameter_types: &types,
                     locals: &[],
                 };
-                self.plan_for(request, text, key)?
+                let planned = planned_of(&parsed.statement, &arena);
+                let planned = planned.ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())?;
+                self.plan_for(planned, request, text, key)?
             }
         };
         statement.plan = Some(plan.clone());
-        Ok(plan.prepared.clone())
+        Ok(plan)
     }
 
     /// Whether the plan is for values like these, of which it may have read some.

@@ -20,7 +20,7 @@ use super::{Done, IdentifierUse, Request};
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 use crate::statement::settings::hinted_settings::setting_hints;
-use instance::{KillKind, count};
+use instance::{KillKind, PieceRows, count};
 use variables::Completion;
 
 /// The trees of common statements fit.
@@ -71,7 +71,12 @@ impl Session {
             if let Some((prepared, mut parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let work = SavedPlan { prepared, traced: None, parameters: &mut parameters };
+                let work = SavedPlan {
+                    prepared,
+                    rows: &PieceRows::Given,
+                    traced: None,
+                    parameters: &mut parameters,
+                };
                 let result = self.run_guarded_statement(limited, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
                     self.end_observation(text, &result);
@@ -294,6 +299,10 @@ impl Session {
         if ends_transaction && self.transaction.explicit {
             self.branch_failed(&error);
         }
+        if !ends_transaction && self.programs.is_inside_statement() {
+            // As in MySQL: what it has done before it failed is undone with the statement around, or stays with it.
+            return error;
+        }
         let undone = match (&mut self.transaction.current, savepoint) {
             (Some(transaction), Some(savepoint)) if !ends_transaction => {
                 transaction.rollback_to(savepoint).await
@@ -367,6 +376,7 @@ impl StatementWork for ParsedStatement<'_> {
 
 pub(crate) struct SavedPlan<'p> {
     pub prepared: std::sync::Arc<instance::PreparedPlan>,
+    pub rows: &'p PieceRows,
     /// The statement that the optimizer's trace is to tell of.
     pub traced: Option<&'p instance::StatementText>,
     /// See `Session::run_plan`.
@@ -394,7 +404,13 @@ impl StatementWork for SavedPlan<'_> {
             let values = &self.parameters[..text.parameter_count.min(self.parameters.len())];
             Box::pin(session.trace_execute(&text.bytes, values)).await;
         }
-        pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await
+        match self.rows {
+            PieceRows::Given => pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await,
+            rows => {
+                let parameters = self.parameters.clone();
+                pin!(session.run_assigning(&self.prepared, rows, parameters, shield)).await
+            }
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use schema::TriggerEvent;
 use telemetry::RowCounts;
 
 use crate::command_counters::counter_of_plan;
+use crate::program::Strictness;
 use crate::result::{ClientRows, conversions, shape_of};
 use crate::session::Session;
 use crate::sink::ResultSink;
@@ -365,7 +366,8 @@ impl Session {
         self.begin_statement_transaction(!plan.tables.is_empty());
         self.may_fill = self.plan_may_fill(plan);
         let settings = self.statement_settings();
-        let is_strict = settings.sql_mode.is_strict() && is_change;
+        let is_inside_strict = self.programs.strictness() > Strictness::None;
+        let is_strict = settings.sql_mode.is_strict() && (is_change || plan.is_change() && is_inside_strict);
         let mut eval = EvalContext::new(settings, self.shared.clone());
         eval.set_parameters(parameters);
         eval.shows_parameters = plan.literals_are_parameters;
@@ -446,6 +448,7 @@ impl Session {
             tests_before_waiting: false,
             locks_one_by_one: executor::OneByOne::Never,
             foreign_key_checks: self.settings.foreign_key_checks,
+            is_inside_strict: self.programs.strictness() > Strictness::None,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             recursion_depth_max: self.settings.recursion_depth_max,
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
@@ -486,6 +489,14 @@ impl Session {
         }
         self.statement_settings = Some(settings.clone());
         settings
+    }
+
+    /// The same for expressions that do not ask for the time.
+    pub(crate) fn settings_without_time(&mut self) -> Arc<StatementSettings> {
+        match &self.statement_settings {
+            Some(settings) => settings.clone(),
+            None => self.statement_settings(),
+        }
     }
 
     /// What expressions see of the settings.
