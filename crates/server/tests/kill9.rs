@@ -60,3 +60,58 @@ fn nothing_acknowledged_is_lost() {
     assert!(total > cycles, "there was no load to speak of");
     println!("{cycles} kills, {total} transactions, 0 lost, 0 half applied, in {:?}", started.elapsed());
 }
+
+/// Single events that came due while no server ran run at the next start, once; recurring ones go on; what an event had begun
+/// when the server was killed is undone.
+#[test]
+fn events_live_through_kills() {
+    let mut server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    client.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE l (id INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(20))",
+        "CREATE EVENT long_one ON SCHEDULE AT NOW() ON COMPLETION PRESERVE DO BEGIN START TRANSACTION; INSERT INTO l (w) VALUES ('half'); DO SLEEP(1000); COMMIT; END",
+        "CREATE EVENT missed ON SCHEDULE AT NOW() + INTERVAL 2 SECOND DO INSERT INTO l (w) VALUES ('missed')",
+        "CREATE EVENT missed_twice ON SCHEDULE AT NOW() + INTERVAL 3 SECOND ON COMPLETION PRESERVE DO INSERT INTO l (w) VALUES ('preserved')",
+        "CREATE EVENT often ON SCHEDULE EVERY 1 SECOND DO INSERT INTO l (w) VALUES ('often')",
+        "CREATE EVENT off ON SCHEDULE EVERY 1 SECOND DISABLE DO INSERT INTO l (w) VALUES ('off')",
+    ]);
+    let count = |client: &mut support::RawClient, word: &str| {
+        support::number(client, &format!("SELECT COUNT(*) FROM d.l WHERE w = '{word}'"))
+    };
+    let wait = |client: &mut support::RawClient, word: &str, least: u64| {
+        let since = Instant::now();
+        while count(client, word) < least {
+            assert!(since.elapsed() < Duration::from_secs(30), "{word} does not run");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait(&mut client, "often", 1);
+    let before = count(&mut client, "often");
+    let directory = server.kill_nine();
+    std::thread::sleep(Duration::from_secs(4));
+    server = TestServer::start_in(directory, &[]);
+    let mut client = server.log_in();
+    wait(&mut client, "often", before + 2);
+    for word in ["missed", "preserved"] {
+        wait(&mut client, word, 1);
+        assert_eq!(count(&mut client, word), 1, "{word}");
+    }
+    assert_eq!(count(&mut client, "half"), 0, "what was begun is undone");
+    assert_eq!(count(&mut client, "off"), 0);
+    let directory = server.kill_nine();
+    server = TestServer::start_in(directory, &[]);
+    let mut client = server.log_in();
+    let names =
+        client.query("SELECT event_name, status FROM information_schema.events ORDER BY 1").expect("read");
+    let shown: Vec<String> = names.iter().flatten().flatten().cloned().collect();
+    let ended = "DISABLED";
+    let expected = ["long_one", ended, "missed_twice", ended, "off", ended, "often", "ENABLED"];
+    assert_eq!(shown, expected);
+    let before = count(&mut client, "often");
+    wait(&mut client, "often", before + 1);
+    for word in ["missed", "preserved"] {
+        assert_eq!(count(&mut client, word), 1, "{word} ran again");
+    }
+}

@@ -56,6 +56,67 @@ fn kill_ends_waiting_and_running_sessions() {
     busy.ping().expect("only the query was killed");
 }
 
+/// Ends the programs that run in loops: the longest time that KILL and `max_execution_time` took beyond what they were given.
+fn longest_end_of_loops(server: &TestServer) -> Duration {
+    const LIMIT: Duration = Duration::from_millis(200);
+    let mut killer = server.log_in();
+    killer.execute_all(&[
+        "CREATE DATABASE loops",
+        "USE loops",
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT)",
+        "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)",
+        "CREATE PROCEDURE plain() BEGIN DECLARE i BIGINT DEFAULT 0; WHILE 1 DO SET i = i + 1; END WHILE; END",
+        "CREATE PROCEDURE empty() BEGIN LOOP BEGIN END; END LOOP; END",
+        "CREATE PROCEDURE handled() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; LOOP INSERT INTO t VALUES (1, 1); END LOOP; END",
+        "CREATE PROCEDURE reads() BEGIN DECLARE v INT; LOOP SELECT COUNT(*) INTO v FROM t; END LOOP; END",
+        "CREATE PROCEDURE writes() BEGIN LOOP UPDATE t SET a = a + 1; END LOOP; END",
+        "CREATE PROCEDURE calls() BEGIN LOOP CALL plain(); END LOOP; END",
+        "CREATE FUNCTION turns(x INT) RETURNS INT DETERMINISTIC BEGIN WHILE x > 0 DO SET x = x + 1 - 1; END WHILE; RETURN x; END",
+        "CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW SET NEW.a = IF(NEW.id = 3, turns(1), NEW.a)",
+    ]);
+    let mut longest = Duration::ZERO;
+    for statement in [
+        "CALL plain()",
+        "CALL empty()",
+        "CALL handled()",
+        "CALL reads()",
+        "CALL writes()",
+        "CALL calls()",
+        "SELECT turns(1)",
+        "UPDATE t SET a = 1",
+    ] {
+        let mut busy = server.log_in();
+        busy.execute("USE loops").expect("it is there");
+        let id = connection_id(&mut busy);
+        let runner = std::thread::spawn(move || (busy.query(statement), Instant::now(), busy));
+        std::thread::sleep(LIMIT);
+        assert!(!runner.is_finished(), "{statement} does not end by itself");
+        let killed = Instant::now();
+        killer.execute(&format!("KILL QUERY {id}")).expect("it is there");
+        let (result, ended, mut busy) = runner.join().expect("no panic");
+        assert_eq!(result.map_err(|error| error.number).err(), Some(1317), "{statement}");
+        longest = longest.max(ended - killed);
+        busy.ping().expect("only the statement was killed");
+    }
+    let mut limited = server.log_in();
+    limited.execute_all(&["USE loops", "SET max_execution_time = 200"]);
+    let since = Instant::now();
+    let result = limited.query("SELECT id, turns(1) FROM t");
+    assert_eq!(result.map_err(|error| error.number).err(), Some(3024));
+    longest.max(since.elapsed() - LIMIT)
+}
+
+/// EVENKEEL_LOOP_END_MS bounds the time, for builds that are measured; a test build on a busy machine has a loose bound.
+#[test]
+fn loops_of_programs_end_at_kill_and_when_their_time_is_over() {
+    let server = TestServer::start(&[]);
+    let longest = longest_end_of_loops(&server);
+    println!("the longest end of a loop took {longest:?}");
+    let bound =
+        std::env::var("EVENKEEL_LOOP_END_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000);
+    assert!(longest < Duration::from_millis(bound), "{longest:?}");
+}
+
 #[test]
 fn a_vanished_client_leaves_no_locks() {
     let server = TestServer::start(&[]);
