@@ -51,11 +51,12 @@ impl Author<'_> {
         let other = name(other);
         let event = *self.one(&["INSERT", "UPDATE", "DELETE"]);
         let row = if event == "INSERT" { "NEW" } else { "OLD" };
-        let (time, body) = match self.below(3) {
+        let (time, body) = match self.below(4) {
             0 if event != "DELETE" => {
                 ("BEFORE", format!("SET NEW.a = COALESCE(NEW.a, 0) + {}", self.below(9)))
             }
             1 => ("BEFORE", format!("SET @seen = {row}.a")),
+            2 if event != "DELETE" => ("BEFORE", format!("SET NEW.a = {}(NEW.a)", self.named("f"))),
             _ => ("AFTER", format!("UPDATE {other} SET a = COALESCE(a, 0) + 1 WHERE id = {row}.id")),
         };
         format!("CREATE TRIGGER {trigger} {time} {event} ON {} FOR EACH ROW {body}", name(table))

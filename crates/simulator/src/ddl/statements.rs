@@ -25,13 +25,23 @@ pub fn first_definitions() -> Vec<Texts> {
     ["CREATE DATABASE d0", "CREATE DATABASE d1", table].map(|text| vec![text.to_owned()]).to_vec()
 }
 
-/// What the session of rows starts with: two tables that always hold the same numbers.
+/// What the session of rows starts with: two tables that always hold the same numbers, and one that triggers of the first keep.
 pub fn first_rows() -> Vec<Texts> {
     let columns = "(id INT PRIMARY KEY, a INT, b VARCHAR(200), KEY (a), UNIQUE (b))";
     let texts = [
         format!("CREATE DATABASE {ROWS_DATABASE}"),
         format!("CREATE TABLE {ROWS_DATABASE}.x {columns}"),
         format!("CREATE TABLE {ROWS_DATABASE}.y {columns}"),
+        format!("CREATE TABLE {ROWS_DATABASE}.z (id INT PRIMARY KEY, a INT, n INT, KEY (a))"),
+        format!(
+            "CREATE TRIGGER {ROWS_DATABASE}.x_added AFTER INSERT ON {ROWS_DATABASE}.x FOR EACH ROW INSERT INTO \
+             {ROWS_DATABASE}.z VALUES (NEW.id, NEW.a, 1) ON DUPLICATE KEY UPDATE a = NEW.a, n = n + 1"
+        ),
+        format!(
+            "CREATE TRIGGER {ROWS_DATABASE}.x_gone BEFORE DELETE ON {ROWS_DATABASE}.x FOR EACH ROW BEGIN IF OLD.id % 5 \
+             THEN DELETE FROM {ROWS_DATABASE}.z WHERE id = OLD.id; ELSE UPDATE {ROWS_DATABASE}.z SET a = NULL WHERE \
+             id = OLD.id; END IF; END"
+        ),
     ];
     texts.map(|text| vec![text]).to_vec()
 }
