@@ -131,7 +131,7 @@ impl<'r> Maker<'r> {
                 19 | 20 => self.cursor(scope),
                 21 | 22 => self.call(scope),
                 23 => self.jump(scope),
-                24 => (scope.sort == Sort::Procedure).then(|| self.of_procedures(scope)),
+                24 => (scope.sort == Sort::Procedure).then(|| self.of_procedures()),
                 _ => Some(self.note(scope)),
             };
             if let Some(piece) = made {
@@ -362,7 +362,7 @@ impl<'r> Maker<'r> {
     }
 
     /// What functions and triggers may not do.
-    fn of_procedures(&mut self, scope: &Scope) -> Piece {
+    fn of_procedures(&mut self) -> Piece {
         Piece::plain(match self.random.below(6) {
             0 => "START TRANSACTION".to_owned(),
             1 => "COMMIT".to_owned(),
@@ -375,9 +375,13 @@ impl<'r> Maker<'r> {
                     "INSERT INTO l (w) VALUES (?)",
                     "UPDATE t SET a = ? WHERE id = 1",
                     "SELECT no_such FROM t",
+                    "SET @u = ? + 1",
+                    "SET @o = (SELECT MAX(id) FROM t WHERE a > @u)",
+                    "SELECT a INTO @u FROM t WHERE id = ?",
+                    "SELECT id, a INTO @o, @u FROM t WHERE id <> 2",
+                    "DO @u := COALESCE(@u, 0) + 1",
                 ]);
                 let using = if query.contains('?') { " USING @u" } else { "" };
-                let _ = scope;
                 format!("PREPARE ps FROM '{query}'; EXECUTE ps{using}; DEALLOCATE PREPARE ps")
             }
         })
