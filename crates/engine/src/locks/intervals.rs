@@ -36,13 +36,25 @@ struct TreeIntervals {
 /// The intervals of one transaction in one tree. A join may leave very many.
 struct OwnIntervals {
     owner: Arc<TransactionState>,
-    /// Ends by beginnings. No two touch.
+    ranges: Ranges,
+}
+
+/// Ranges of keys: ends by beginnings. No two touch.
+#[derive(Default)]
+pub(super) struct Ranges {
     ends: BTreeMap<Low, Bound<Vec<u8>>>,
 }
 
 /// Where an interval begins.
 #[derive(Clone, PartialEq, Eq)]
-struct Low(Bound<Vec<u8>>);
+pub(super) struct Low(Bound<Vec<u8>>);
+
+impl Low {
+    /// The one that begins with the key.
+    pub fn at(key: &[u8]) -> Low {
+        Low(Bound::Included(key.to_vec()))
+    }
+}
 
 impl Ord for Low {
     fn cmp(&self, other: &Low) -> Ordering {
@@ -69,9 +81,17 @@ struct Waiter {
     cell: Arc<WaitCell>,
 }
 
-impl OwnIntervals {
+impl Ranges {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Range> {
+        self.ends.iter().map(|(low, high)| (low.0.clone(), high.clone()))
+    }
+
     /// `from`: an interval that begins with the key.
-    fn contains(&self, key: &[u8], from: &Low) -> bool {
+    pub fn contains(&self, key: &[u8], from: &Low) -> bool {
         let last = self.ends.range(..=from).next_back();
         last.is_some_and(|(_, end)| match end {
             Bound::Unbounded => true,
@@ -81,7 +101,7 @@ impl OwnIntervals {
     }
 
     /// Adds a range, joined with those that it touches.
-    fn add(&mut self, (mut low, mut high): Range) {
+    pub fn add(&mut self, (mut low, mut high): Range) {
         let before = self.ends.range(..=Low(low.clone())).next_back();
         if let Some((start, end)) = before
             && reaches(&low, end)
@@ -111,8 +131,8 @@ impl TreeIntervals {
         key: &[u8],
     ) -> impl Iterator<Item = &Arc<TransactionState>> {
         let others = self.owners.iter().filter(move |own| !Arc::ptr_eq(&own.owner, me));
-        let from = Low(Bound::Included(key.to_vec()));
-        others.filter(move |own| own.contains(key, &from)).map(|own| &own.owner)
+        let from = Low::at(key);
+        others.filter(move |own| own.ranges.contains(key, &from)).map(|own| &own.owner)
     }
 
     fn own(&self, owner: &Arc<TransactionState>) -> Option<usize> {
@@ -136,14 +156,14 @@ impl IntervalLocks {
         let intervals = trees.entry(tree).or_default();
         let own = intervals.own(owner).unwrap_or_else(|| {
             owner.remember_interval(tree);
-            intervals.owners.push(OwnIntervals { owner: owner.clone(), ends: BTreeMap::new() });
+            intervals.owners.push(OwnIntervals { owner: owner.clone(), ranges: Ranges::default() });
             intervals.owners.len() - 1
         });
-        let ends = &mut intervals.owners[own];
-        let before = ends.ends.len();
-        ends.add(range);
+        let ranges = &mut intervals.owners[own].ranges;
+        let before = ranges.len();
+        ranges.add(range);
         // One more at most, or fewer.
-        self.count.fetch_add(ends.ends.len().wrapping_sub(before), SeqCst);
+        self.count.fetch_add(ranges.len().wrapping_sub(before), SeqCst);
     }
 
     /// True when another transaction's interval forbids to insert `key` now.
@@ -187,9 +207,8 @@ impl IntervalLocks {
         let trees = self.trees.lock();
         let mut found = Vec::new();
         for (tree, entry) in trees.iter() {
-            let own = entry.own(owner).map(|own| &entry.owners[own].ends);
-            let ranges = own.into_iter().flatten().map(|(low, high)| (low.0.clone(), high.clone()));
-            found.extend(ranges.map(|range| (*tree, range)));
+            let own = entry.own(owner).map(|own| &entry.owners[own].ranges);
+            found.extend(own.into_iter().flat_map(Ranges::iter).map(|range| (*tree, range)));
         }
         found
     }
@@ -200,7 +219,7 @@ impl IntervalLocks {
         let Some(entry) = trees.get_mut(&tree) else { return };
         if let Some(own) = entry.own(owner) {
             let own = entry.owners.swap_remove(own);
-            self.count.fetch_sub(own.ends.len(), SeqCst);
+            self.count.fetch_sub(own.ranges.len(), SeqCst);
         }
         for waiter in entry.waiters.drain(..) {
             debug_assert!(waiter.transaction.id != owner.id, "a waiting transaction does not end");
@@ -220,7 +239,7 @@ pub(crate) fn contains(range: &Range, key: &[u8]) -> bool {
 }
 
 /// No key lies between an interval that ends at `high` and one that starts at `low`.
-fn reaches(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
+pub(super) fn reaches(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
     match (low, high) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
         (Bound::Excluded(low), Bound::Excluded(high)) => low < high,

@@ -33,10 +33,15 @@ impl Engine {
     /// How many leaves the tree has and which share of them is not in memory, judged by some, without waiting; `None` where
     /// that is not known or has no meaning, because everything has room in memory.
     pub fn leaves(&self, tree: TreeId) -> Option<Leaves> {
-        if self.pool.has_room_for_all() {
+        if self.has_room_for_all() {
             return None;
         }
         self.tree(tree).ok()?.leaves(&self.pool)
+    }
+
+    /// Whether all that there is has room in memory.
+    pub fn has_room_for_all(&self) -> bool {
+        self.pool.has_room_for_all()
     }
 
     /// Whether so many pages have room in memory beside each other.

@@ -15,8 +15,8 @@ use btree::overflow::Stub;
 use btree::{LeafView, Position};
 use buffer::Stop;
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A position in a range scan.
 pub struct Cursor {
@@ -30,6 +30,8 @@ pub struct Cursor {
     starts: bool,
     tests_before_waiting: bool,
     leaves_gaps_open: bool,
+    /// How many records it has locked.
+    locked: usize,
     /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
     key: Vec<u8>,
 }
@@ -74,6 +76,7 @@ impl Transaction {
             starts: true,
             tests_before_waiting: false,
             leaves_gaps_open: false,
+            locked: 0,
             key: Vec::new(),
         }
     }
@@ -81,6 +84,9 @@ impl Transaction {
 
 /// A batch with so many bytes is given out, however few entries it has: long values must not gather.
 const BATCH_BYTES: usize = 1 << 20;
+
+/// A scan that has locked so many records one by one locks further ones in runs.
+const RUNS_AFTER: usize = 64;
 
 impl Cursor {
     /// Below RepeatableRead: instead of waiting for a record that another transaction has locked, the cursor
@@ -139,6 +145,7 @@ impl Cursor {
                 // What was found so far is complete; the next call waits.
                 Pause::Locked { .. } if out.len() > start => break,
                 Pause::Locked { key, .. } => {
+                    access.note_moves(transaction);
                     self.wait(transaction, &key).await?;
                     transaction.work.moves_seen = engine.rows.moves();
                 }
@@ -147,6 +154,7 @@ impl Cursor {
             }
         }
         access.note_seen(transaction);
+        self.locked += out.len() - start;
         engine.stats.rows_read.fetch_add((out.len() - start) as u64, Relaxed);
         Ok(!self.done)
     }
@@ -161,9 +169,19 @@ impl Cursor {
                 let strict = transaction.isolation() >= Isolation::RepeatableRead;
                 let (protects, tests) =
                     (strict && !skips && !self.leaves_gaps_open, self.tests_before_waiting && !strict);
-                let seen_lsn = AtomicU64::new(0);
-                let newest_allowed = transaction.work.newest_allowed;
-                Ok(Access::Locks(Locks { state, mode, skips, newest_allowed, protects, tests, seen_lsn }))
+                Ok(Access::Locks(Locks {
+                    state,
+                    mode,
+                    skips,
+                    newest_allowed: transaction.work.newest_allowed,
+                    protects,
+                    in_runs: protects && self.locked >= RUNS_AFTER,
+                    has_claim: AtomicBool::new(false),
+                    moves: AtomicU64::new(0),
+                    run_rows: AtomicU64::new(0),
+                    tests,
+                    seen_lsn: AtomicU64::new(0),
+                }))
             }
         }
     }
@@ -199,16 +217,23 @@ impl Cursor {
         let Place { position, spare, begin } = place;
         let stepped = engine.pool.run(|| {
             handle.scan(&engine.pool, position, direction, spare, |leaf| {
+                claim(engine, access, *tree, (begin, direction), leaf.fence());
                 let visited = visit(engine, access, *tree, range, direction, leaf, target, key, out);
                 let pause = match visited.break_value() {
                     Some(Ok(pause)) => pause,
-                    Some(Err(stop)) => return Err(stop),
+                    Some(Err(stop)) => {
+                        settle(engine, access, *tree, None);
+                        return Err(stop);
+                    }
                     None => leaf_end(range, direction, leaf.fence()),
                 };
-                if let Access::Locks(locks) = access
-                    && locks.protects
-                    && let Some((passed, next)) = passed(range, begin, &pause, key, leaf.fence(), direction)
-                {
+                let Access::Locks(locks) = access else { return Ok(pause) };
+                let passed = match locks.protects {
+                    true => passed(range, begin, &pause, key, leaf.fence(), direction),
+                    false => None,
+                };
+                settle(engine, access, *tree, passed.as_ref().map(|(passed, _)| passed));
+                if let Some((passed, next)) = passed {
                     engine.locks.intervals.protect(&locks.state, *tree, passed);
                     *begin = next;
                 }
@@ -224,6 +249,39 @@ impl Cursor {
             Pause::Locked { .. } | Pause::RangeEnd | Pause::Changed | Pause::Damaged => {}
         }
         Ok(pause)
+    }
+}
+
+/// Claims what is left of the leaf, so that rows without an entry need none: see `locks::row_runs`.
+fn claim(
+    engine: &Engine,
+    access: &Access,
+    tree: TreeId,
+    (begin, direction): (&Bound<Vec<u8>>, btree::Direction),
+    fence: Option<&[u8]>,
+) {
+    let Access::Locks(locks) = access else { return };
+    if !locks.in_runs || engine.spills.exist() {
+        return;
+    }
+    let fence = fence.map(<[u8]>::to_vec);
+    let rest = match direction {
+        btree::Direction::Forward => (begin.clone(), fence.map_or(Bound::Unbounded, Bound::Excluded)),
+        btree::Direction::Backward => (fence.map_or(Bound::Unbounded, Bound::Included), begin.clone()),
+    };
+    let is_claimed = engine.locks.row_runs.claim(&locks.state, tree, rest, locks.mode);
+    locks.has_claim.store(is_claimed, Relaxed);
+    if is_claimed {
+        locks.moves.store(engine.rows.begin_move(), Relaxed);
+    }
+}
+
+/// Ends the claim: the rows that the scan has passed are locked.
+fn settle(engine: &Engine, access: &Access, tree: TreeId, passed: Option<&Range>) {
+    if let Access::Locks(locks) = access
+        && locks.has_claim.swap(false, Relaxed)
+    {
+        engine.locks.row_runs.settle(&locks.state, tree, passed.cloned());
     }
 }
 

@@ -14,8 +14,8 @@ use crate::{EntryBatch, LockMode, TreeId};
 use btree::overflow::Stub;
 use buffer::Stop;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What happened to one record.
 pub(crate) enum Judged {
@@ -43,6 +43,14 @@ pub(crate) struct Locks {
     /// See `Work::newest_allowed`.
     pub newest_allowed: u64,
     pub protects: bool,
+    /// Rows that nobody has to do with are locked by a run: see `locks::row_runs`.
+    pub in_runs: bool,
+    /// They are claimed for that now.
+    pub has_claim: AtomicBool,
+    /// The row table's number of moves after the latest claim; 0 before the first.
+    pub moves: AtomicU64,
+    /// How many rows are.
+    pub run_rows: AtomicU64,
     /// See `Cursor::test_before_waiting`.
     pub tests: bool,
     /// The newest commit among the records returned.
@@ -75,9 +83,21 @@ impl Access {
         }
     }
 
+    /// What has moved because of the scan itself is nothing to ask again for.
+    pub fn note_moves(&self, transaction: &mut Transaction) {
+        if let Access::Locks(locks) = self {
+            let moves = locks.moves.load(Relaxed);
+            transaction.work.moves_seen = transaction.work.moves_seen.max(moves);
+        }
+    }
+
     pub fn note_seen(&self, transaction: &mut Transaction) {
         if let Access::Locks(locks) = self {
             let seen = locks.seen_lsn.load(Relaxed);
+            let run_rows = locks.run_rows.load(Relaxed);
+            if run_rows > 0 {
+                locks.state.count_run_rows(run_rows);
+            }
             transaction.work.seen_lsn = transaction.work.seen_lsn.max(seen);
         }
     }
@@ -101,7 +121,7 @@ impl Locks {
             let has_changed = newest_lsn > self.newest_allowed;
             return Ok(if has_changed { Judged::Changed } else { Judged::Done });
         }
-        Ok(match engine.try_lock_row(&self.state, row, self.mode, self.newest_allowed)? {
+        Ok(match self.lock(engine, row)? {
             Attempt::Granted { newest_lsn } if newest_lsn > self.newest_allowed => Judged::Changed,
             Attempt::Granted { newest_lsn } => {
                 self.seen_lsn.fetch_max(newest_lsn, Relaxed);
@@ -111,6 +131,16 @@ impl Locks {
             Attempt::Conflict if self.tests => return self.judge_committed(engine, row, record, out),
             Attempt::Conflict => Judged::Locked,
         })
+    }
+
+    fn lock(&self, engine: &Engine, row: RowPlace<'_>) -> Result<Attempt, Stop> {
+        if self.has_claim.load(Relaxed)
+            && let Some(newest_lsn) = engine.lock_claimed_row(&self.state, row, self.newest_allowed)?
+        {
+            self.run_rows.fetch_add(1, Relaxed);
+            return Ok(Attempt::Granted { newest_lsn });
+        }
+        engine.try_lock_row(&self.state, row, self.mode, self.newest_allowed)
     }
 
     /// The newest committed version of a record that another transaction has locked.

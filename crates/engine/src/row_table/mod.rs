@@ -86,7 +86,7 @@ impl Place<'_> {
         match rows.entry(self.hash, |row| self.is_of(row), |row| table.hash(row.name.tree, &row.name.key)) {
             Entry::Occupied(present) => present.into_mut(),
             Entry::Vacant(vacant) => {
-                self.count().fetch_add(1, Ordering::AcqRel);
+                self.count().fetch_add(1, Ordering::SeqCst);
                 let name = RowName { tree: self.tree, key: self.key.into() };
                 vacant.insert(Row { name, entry: RowEntry::default() }).into_mut()
             }
@@ -142,12 +142,23 @@ impl RowTable {
     /// Who asks the spills whether a row is locked reads this first, and passes it on to what locks the row: that
     /// does nothing if a version may have left for a spill in between.
     pub fn moves(&self) -> u64 {
-        self.moves.load(Ordering::Acquire)
+        self.moves.load(Ordering::SeqCst)
     }
 
-    /// Called when versions are in a spill, before they are taken from here.
-    pub fn begin_move(&self) {
-        self.moves.fetch_add(1, Ordering::AcqRel);
+    /// Called when versions are in a spill, before they are taken from here, and when a scan has claimed rows, before it looks
+    /// for their entries: whoever adds one and does not see the new number is seen by the scan. Answers the new number.
+    pub fn begin_move(&self) -> u64 {
+        self.moves.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether anything is known of the row.
+    pub fn has_entry(&self, tree: TreeId, key: &[u8]) -> bool {
+        let place = self.place(tree, key);
+        if place.count().load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        let rows = place.shard.rows.lock();
+        place.find(&rows).is_some()
     }
 
     /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
@@ -304,10 +315,11 @@ impl RowTable {
     ) -> Option<Attempt> {
         let place = self.place(tree, key);
         let mut rows = place.shard.rows.lock();
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
         if self.moves() != moves {
+            self.drop_if_empty(&place, &mut rows);
             return None;
         }
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
         Some(entry.try_lock(me, name, mode))
     }
 
@@ -339,10 +351,11 @@ impl RowTable {
         let locks_held = me.locks_held();
         let place = self.place(tree, key);
         let mut rows = place.shard.rows.lock();
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
         if self.moves() != moves {
+            self.drop_if_empty(&place, &mut rows);
             return None;
         }
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
         let enqueued = entry.enqueue(me, name, mode, locks_held);
         Some((name.clone(), enqueued))
     }
@@ -458,9 +471,15 @@ impl RowTable {
         let mut rows = place.shard.rows.lock();
         let Ok(mut row) = rows.find_entry(place.hash, |row| place.is_of(row)) else { return };
         change(&mut row.get_mut().entry);
+        self.drop_if_empty(&place, &mut rows);
+    }
+
+    /// Removes the entry when nothing is in it.
+    fn drop_if_empty(&self, place: &Place<'_>, rows: &mut HashTable<Row>) {
+        let Ok(row) = rows.find_entry(place.hash, |row| place.is_of(row)) else { return };
         if row.get().entry.is_disposable() {
             row.remove();
-            self.removed(&place, &mut rows);
+            self.removed(place, rows);
         }
     }
 

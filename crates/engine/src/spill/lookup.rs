@@ -182,7 +182,7 @@ impl Engine {
         newest_allowed: u64,
     ) -> Result<Attempt, Stop> {
         let moves = self.rows.moves();
-        self.show_spilled_locks(me, row, mode)?;
+        self.show_moved_locks(me, row, mode)?;
         let attempt =
             env::coroutine::uncounted(|| self.rows.try_lock_unmoved(me, row.tree, row.key, mode, moves));
         let attempt = attempt.ok_or(Stop::Restart)?;
@@ -194,6 +194,20 @@ impl Engine {
             }
             Attempt::Conflict => Attempt::Conflict,
         })
+    }
+
+    /// The same for a row of a leaf that `me` has claimed for a run: a row without an entry gets none. `None`: it has one.
+    pub(crate) fn lock_claimed_row(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+        newest_allowed: u64,
+    ) -> Result<Option<u64>, Stop> {
+        // In this order: what is not in memory any more is in a spill that can be seen.
+        if self.rows.has_entry(row.tree, row.key) || self.spills.exist() {
+            return Ok(None);
+        }
+        self.newest_moved_commit(me, row, newest_allowed).map(Some)
     }
 
     /// `RowTable::is_written_by_other`, wherever the row's versions are.
@@ -209,9 +223,9 @@ impl Engine {
         Ok(!self.spilled_by_others(me, change)?.is_empty())
     }
 
-    /// Makes the locks that other transactions have on the row in their spills visible in the row table, if `me` cannot
-    /// lock it in this mode beside them.
-    pub(crate) fn show_spilled_locks(
+    /// Makes the locks that other transactions have on the row in their spills or by runs visible in the row table, if `me`
+    /// cannot lock it in this mode beside them.
+    pub(crate) fn show_moved_locks(
         &self,
         me: &Arc<TransactionState>,
         row: RowPlace<'_>,
@@ -221,7 +235,9 @@ impl Engine {
             let held = spill.lock_on(&self.pool, row)?;
             Ok(held.filter(|held| (*held, mode) != (LockMode::Shared, LockMode::Shared)))
         };
-        for (owner, held) in self.spilled_by_others(me, lock)? {
+        let by_runs = self.locks.row_runs.holders(me, row.tree, row.key, mode);
+        let by_runs = by_runs.map_err(|_| Stop::Restart)?;
+        for (owner, held) in self.spilled_by_others(me, lock)?.into_iter().chain(by_runs) {
             self.rows.hold_spilled(&owner, row.tree, row.key, held);
         }
         Ok(())

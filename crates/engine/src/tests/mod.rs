@@ -17,6 +17,7 @@ mod page_logs;
 mod prepared;
 mod recovery;
 mod redo;
+mod row_runs;
 mod runs;
 mod scans;
 mod spill;

@@ -71,6 +71,8 @@ pub enum LockedItem {
     Row(Vec<u8>),
     /// Keys between two bounds: others may not insert there.
     Range(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    /// All records between two bounds, which a long scan has locked.
+    Rows(Bound<Vec<u8>>, Bound<Vec<u8>>),
     /// The place of a key that is to be inserted.
     Gap(Vec<u8>),
 }
@@ -130,6 +132,10 @@ impl Engine {
                 let what = LockedItem::Range(range.0, range.1);
                 locks.push(lock_info(&state, tree, what, LockMode::Shared, true));
             }
+            for (tree, range, mode) in self.locks.row_runs.of(&state) {
+                let what = LockedItem::Rows(range.0, range.1);
+                locks.push(lock_info(&state, tree, what, mode, true));
+            }
             locks.extend(state.waiting().map(|waiting| wanted(&state, &waiting.target)));
         }
         locks
@@ -161,7 +167,7 @@ impl Engine {
             age_us: now_us.saturating_sub(state.started_us),
             undo_records: state.undo_len(),
             undo_bytes: state.undo_bytes(),
-            locks: state.held_count() as u64,
+            locks: state.rows_locked(),
             waiting,
         }
     }

@@ -363,5 +363,8 @@ impl Work {
         for tree in released.interval_trees {
             self.engine.locks.intervals.release(state, tree);
         }
+        for tree in released.run_trees {
+            self.engine.locks.row_runs.release(state, tree);
+        }
     }
 }

@@ -62,6 +62,9 @@ pub(crate) type RowNames = SmallVec<[RowName; 1]>;
 struct Held {
     names: RowNames,
     interval_trees: Vec<TreeId>,
+    run_trees: Vec<TreeId>,
+    /// How many rows runs were made of.
+    run_rows: u64,
     ended: bool,
 }
 
@@ -77,6 +80,7 @@ pub(crate) struct Waiting {
 pub(crate) struct Released {
     pub names: RowNames,
     pub interval_trees: Vec<TreeId>,
+    pub run_trees: Vec<TreeId>,
 }
 
 impl TransactionState {
@@ -173,6 +177,24 @@ impl TransactionState {
         }
     }
 
+    /// Remembers that the transaction has locked rows of `tree` by runs.
+    pub fn remember_run(&self, tree: TreeId) {
+        let mut held = self.held.lock();
+        assert!(!held.ended, "an ended transaction scans nothing");
+        held.run_trees.push(tree);
+    }
+
+    /// So many rows more are locked by runs.
+    pub fn count_run_rows(&self, rows: u64) {
+        self.held.lock().run_rows += rows;
+    }
+
+    /// How many rows are locked, explicitly or by runs.
+    pub fn rows_locked(&self) -> u64 {
+        let held = self.held.lock();
+        held.names.len() as u64 + held.run_rows
+    }
+
     /// The rows of the explicit locks.
     pub fn held_names(&self) -> Vec<RowName> {
         self.held.lock().names.to_vec()
@@ -222,17 +244,18 @@ impl TransactionState {
         Released {
             names: std::mem::take(&mut held.names),
             interval_trees: std::mem::take(&mut held.interval_trees),
+            run_trees: std::mem::take(&mut held.run_trees),
         }
     }
 
     /// Fewest undo bytes and locks first: the cost of choosing this transaction as a deadlock victim.
     pub fn weight(&self) -> u64 {
-        self.undo_bytes.load(Ordering::Relaxed) + self.held.lock().names.len() as u64
+        self.undo_bytes.load(Ordering::Relaxed) + self.rows_locked()
     }
 
     /// How many row locks others may be waiting for because of this transaction, implicit ones included.
     pub fn locks_held(&self) -> u64 {
-        self.undo_len() + self.held_count() as u64
+        self.undo_len() + self.rows_locked()
     }
 
     pub fn born_lsn(&self) -> u64 {

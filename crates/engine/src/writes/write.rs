@@ -388,7 +388,7 @@ impl RowEdit<'_> {
             _ => Before::Absent,
         };
         let moves = self.engine.rows.moves();
-        if let Err(stop) = self.engine.show_spilled_locks(self.state, self.place(leaf), LockMode::Exclusive) {
+        if let Err(stop) = self.engine.show_moved_locks(self.state, self.place(leaf), LockMode::Exclusive) {
             return self.stop(stop);
         }
         let rows = &self.engine.rows;

@@ -65,8 +65,10 @@ impl TreeNames {
     pub fn data(&self, lock: &LockInfo) -> String {
         let key = match &lock.what {
             LockedItem::Row(key) | LockedItem::Gap(key) => key,
-            LockedItem::Range(_, Bound::Included(key) | Bound::Excluded(key)) => key,
-            LockedItem::Range(_, Bound::Unbounded) => return SUPREMUM.to_owned(),
+            LockedItem::Range(_, end) | LockedItem::Rows(_, end) => match end {
+                Bound::Included(key) | Bound::Excluded(key) => key,
+                Bound::Unbounded => return SUPREMUM.to_owned(),
+            },
         };
         match self.0.get(&lock.tree) {
             Some(TreeName { handle, index }) => handle.layout().key_text(handle.definition(), *index, key),
@@ -78,8 +80,8 @@ impl TreeNames {
 /// `LOCK_MODE` of `performance_schema.data_locks`.
 pub fn mode_text(lock: &LockInfo) -> &'static str {
     match (&lock.what, lock.mode) {
-        (LockedItem::Row(_), LockMode::Shared) => "S,REC_NOT_GAP",
-        (LockedItem::Row(_), LockMode::Exclusive) => "X,REC_NOT_GAP",
+        (LockedItem::Row(_) | LockedItem::Rows(..), LockMode::Shared) => "S,REC_NOT_GAP",
+        (LockedItem::Row(_) | LockedItem::Rows(..), LockMode::Exclusive) => "X,REC_NOT_GAP",
         (LockedItem::Range(_, Bound::Unbounded), _) => "S",
         (LockedItem::Range(..), _) => "S,GAP",
         (LockedItem::Gap(_), _) => "X,GAP,INSERT_INTENTION",
@@ -89,8 +91,10 @@ pub fn mode_text(lock: &LockInfo) -> &'static str {
 /// The same as the monitor's text puts it.
 pub fn mode_words(lock: &LockInfo) -> &'static str {
     match (&lock.what, lock.mode) {
-        (LockedItem::Row(_), LockMode::Shared) => "lock mode S locks rec but not gap",
-        (LockedItem::Row(_), LockMode::Exclusive) => "lock_mode X locks rec but not gap",
+        (LockedItem::Row(_) | LockedItem::Rows(..), LockMode::Shared) => "lock mode S locks rec but not gap",
+        (LockedItem::Row(_) | LockedItem::Rows(..), LockMode::Exclusive) => {
+            "lock_mode X locks rec but not gap"
+        }
         (LockedItem::Range(_, Bound::Unbounded), _) => "lock mode S",
         (LockedItem::Range(..), _) => "lock mode S locks gap before rec",
         (LockedItem::Gap(_), _) => "lock_mode X locks gap before rec insert intention",
@@ -104,6 +108,7 @@ pub fn lock_id(lock: &LockInfo) -> String {
         LockedItem::Row(key) => (0, key).hash(&mut hasher),
         LockedItem::Range(lower, upper) => (1, lower, upper).hash(&mut hasher),
         LockedItem::Gap(key) => (2, key).hash(&mut hasher),
+        LockedItem::Rows(lower, upper) => (3, lower, upper).hash(&mut hasher),
     }
     (lock.mode == LockMode::Exclusive, lock.granted).hash(&mut hasher);
     format!("{}:{}:{:016x}", lock.transaction, lock.tree.0, hasher.finish())
