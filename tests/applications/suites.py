@@ -48,5 +48,6 @@ ALL = {
     "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
     "phpmyadmin": Suite("phpmyadmin_suite", "phpmyadmin", ["php"]),
+    "pages": Suite("pages_suite", "pages", ["php", "chromium"], ["wordpress.php", "wordpress"]),
     "mediawiki": Suite("php_suite", "mediawiki", ["php"], ["mediawiki.php", "mediawiki", "mediawiki-classes"]),
 }
