@@ -4,6 +4,7 @@ use crate::bound::BoundQuery;
 use crate::planner::Planner;
 use crate::queries::common_table::named_columns;
 use crate::queries::from::Joined;
+use crate::queries::temporary;
 use datum::SqlError;
 use expression::Expr;
 use parser::ast;
@@ -17,7 +18,11 @@ struct Outside {
 impl<'p> Planner<'p> {
     pub fn bind_query_source(&mut self, derived: &ast::DerivedTable<'p>) -> Result<Joined, SqlError> {
         let query = derived.query;
-        let (bound, outside) = self.bind_derived_query(query, derived.lateral)?;
+        let (mut bound, outside) = self.bind_derived_query(query, derived.lateral)?;
+        let merges = outside.correlation.is_empty() && self.merges(&bound.logical, derived.alias.name);
+        if !merges {
+            temporary::keep_computed(&mut bound.columns);
+        }
         let columns = named_columns(bound.columns, derived.columns)?.into_iter();
         let columns = columns.map(|(name, column_type)| SourceColumn {
             name,
@@ -26,7 +31,6 @@ impl<'p> Planner<'p> {
             invisible: false,
         });
         let Outside { correlation, slots } = outside;
-        let merges = correlation.is_empty() && self.merges(&bound.logical, derived.alias.name);
         let source = QuerySource { query: bound.logical, correlation, slots, merges };
         self.add_source(Source {
             alias: derived.alias.name.to_owned(),

@@ -15,5 +15,6 @@ pub(crate) mod select_grouped;
 pub(crate) mod select_items;
 pub(crate) mod select_subquery;
 pub(crate) mod set_operation;
+pub(crate) mod temporary;
 pub(crate) mod window;
 pub(crate) mod zero_dates;

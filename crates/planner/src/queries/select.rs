@@ -10,6 +10,7 @@ use crate::queries::query::Tail;
 use crate::queries::select_build::BoundSelect;
 use crate::queries::select_items::{SelectItem, output_column};
 pub use crate::queries::set_operation::ordinal;
+use crate::queries::temporary;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
 use parser::ast;
@@ -52,7 +53,15 @@ impl<'p> Planner<'p> {
         if !block.groupings.is_empty() && bound.groups.is_none() {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        let columns = bound.items.iter().map(|item| output_column(&block, item)).collect();
+        let mut columns: Vec<_> = bound.items.iter().map(|item| output_column(&block, item)).collect();
+        let is_kept = self.derived_depth > 0
+            || bound.distinct
+            || !bound.order_by.is_empty()
+            || !bound.having.is_empty()
+            || block.sources.len() > 1;
+        if bound.rollup && is_kept {
+            temporary::keep_grouped(&mut columns);
+        }
         let strengths = bound.items.iter().map(|item| item.expr.ty.coercibility).collect();
         let count_found_rows = bound.count_found_rows;
         let counted_limit = if count_found_rows { bound.limit.take() } else { None };
@@ -211,12 +220,29 @@ impl<'p> Planner<'p> {
                     (self.bind(&item.expr)?, name)
                 }
             };
-            if crate::walk::has_aggregate(&expr) || crate::walk::has_window(&expr) {
+            if crate::walk::has_aggregate(&expr)
+                || crate::walk::has_window(&expr)
+                || self.reads_aggregate(&expr)
+            {
                 return Err(error_code::ER_WRONG_GROUP_FIELD.with(&[&name]));
+            }
+            if crate::walk::any(&expr, &|part| crate::walk::grouping_number(part).is_some()) {
+                return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"GROUPING function"]));
             }
             groups.push(expr);
         }
         Ok(groups)
+    }
+
+    /// Whether a subquery of the expression takes an aggregate of this block.
+    fn reads_aggregate(&mut self, expr: &Expr) -> bool {
+        let subqueries = &self.block().subqueries;
+        crate::walk::any(expr, &|part| {
+            let pending = crate::walk::subquery_number(part).and_then(|number| subqueries.get(number));
+            pending.is_some_and(|pending| {
+                pending.correlation.iter().any(|(_, taken)| crate::walk::has_aggregate(taken))
+            })
+        })
     }
 
     fn bind_order(
