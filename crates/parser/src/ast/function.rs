@@ -139,11 +139,13 @@ pub struct CharFunction<'a> {
     pub charset: Option<Ident<'a>>,
 }
 
-/// `WEIGHT_STRING(x AS CHAR(n))`
+/// `WEIGHT_STRING(x)`, `WEIGHT_STRING(x AS CHAR(n))` and `WEIGHT_STRING(x, length, weights, flags)`
 #[derive(Debug, Clone, Copy)]
 pub struct WeightString<'a> {
     pub operand: Expr<'a>,
     pub cast: Option<CastType<'a>>,
+    /// Bytes of the result, characters that are weighed (0: as many as there are), and bits that say how it is filled.
+    pub measure: Option<[u64; 3]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -284,16 +284,21 @@ impl<'a> Parser<'a> {
         self.advance();
         self.expect(T::LeftParen)?;
         let operand = self.expr()?;
-        let cast = if self.accept_keyword(K::As) {
+        let (mut cast, mut measure) = (None, None);
+        if self.accept_keyword(K::As) {
             match self.keyword() {
-                K::Char | K::Binary => Some(self.cast_type()?),
+                K::Char | K::Binary => cast = Some(self.cast_type()?),
                 _ => return Err(self.syntax_error()),
             }
-        } else {
-            None
-        };
+        } else if self.accept(T::Comma) {
+            let length = self.integer_option()?;
+            self.expect(T::Comma)?;
+            let weights = self.integer_option()?;
+            self.expect(T::Comma)?;
+            measure = Some([length, weights, self.integer_option()?]);
+        }
         self.expect(T::RightParen)?;
-        let function = self.alloc(WeightString { operand, cast });
+        let function = self.alloc(WeightString { operand, cast, measure });
         self.node(ExprKind::WeightString(function), start, operand.height)
     }
 

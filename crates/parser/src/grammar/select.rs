@@ -198,10 +198,13 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    /// A string names its column by its content without leading space; of adjacent strings the first one does.
+    /// A string names its column by its content without leading space, whatever its character set; of adjacent strings
+    /// the first one does.
     fn string_name(&self, bytes: &'a [u8], span: Span) -> &'a [u8] {
         let backslash = !self.mode.no_backslash_escapes;
-        let quoted = span.of(self.text);
+        let literal = span.of(self.text);
+        let quote = literal.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or(0);
+        let quoted = &literal[quote..];
         let first = match scan::quoted_end(quoted, 0, backslash) {
             Some((end, _)) if end < quoted.len() => unescape_string(&quoted[..end], backslash, self.arena),
             _ => bytes,
@@ -217,7 +220,7 @@ impl<'a> Parser<'a> {
             ExprKind::Boolean(true) => return Ok("TRUE"),
             ExprKind::Boolean(false) => return Ok("FALSE"),
             ExprKind::Literal(literal) => match literal.value {
-                LiteralValue::String { bytes, charset: None } => self.string_name(bytes, expr.span),
+                LiteralValue::String { bytes, .. } => self.string_name(bytes, expr.span),
                 _ => expr.span.of(self.text),
             },
             _ => text.of(self.text),

@@ -236,6 +236,9 @@ impl Restorer<'_, '_, '_> {
             self.text(" as ")?;
             self.cast_type(cast)?;
         }
+        for number in function.measure.iter().flatten() {
+            self.text(&format!(",{number}"))?;
+        }
         self.text(")")
     }
 

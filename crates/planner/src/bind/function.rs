@@ -64,7 +64,10 @@ impl<'p> Planner<'p> {
                 let operand = self.bind(&weight.operand)?;
                 let connection = self.context.bind.connection_collation;
                 let target = weight.cast.map(|cast| super::cast_type(&cast, connection)).transpose()?;
-                self.context.bind.weight_string(operand, target)
+                match weight.measure {
+                    None => self.context.bind.weight_string(operand, target),
+                    Some(measure) => self.context.bind.measured_weight_string(operand, measure),
+                }
             }
             Kind::Match(_) => Err(not_supported("MATCH .. AGAINST")),
             Kind::JsonValue(call) => self.bind_json_value(call),
