@@ -1,4 +1,5 @@
 //! EXPLAIN: a plan as MySQL's traditional rows, as an indented tree and as JSON in its two versions.
+mod end_markers;
 mod json;
 mod json_rows;
 mod json_text;
@@ -10,6 +11,7 @@ mod tree;
 mod walk;
 mod words;
 
+pub use end_markers::with_end_markers;
 pub use json::explain_json;
 pub use json_rows::explain_json_rows;
 pub use rows::{ExplainRow, explain_rows};

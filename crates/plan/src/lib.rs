@@ -37,6 +37,7 @@ pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use estimate_check::EstimateCheck;
 pub use explain::{
     ExplainRow, explain_json, explain_json_rows, explain_rows, explain_tree, lookup_text, ranges_text,
+    with_end_markers,
 };
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};

@@ -33,7 +33,8 @@ pub(super) const STATEMENT: &[Definition] = &[
     text("default_tmp_storage_engine", Both, "InnoDB").fixed(),
     unsigned("default_week_format", Both, 0, 0, 7).obeyed("The mode of WEEK() without one."),
     unsigned("div_precision_increment", Both, 4, 0, 30).obeyed("How many digits a division adds after the point."),
-    boolean("end_markers_in_json", Both, false).fixed(),
+    boolean("end_markers_in_json", Both, false)
+        .obeyed("Whether comments name what ends in the JSON of EXPLAIN and of the optimizer trace."),
     unsigned("error_count", Session, 0, 0, u64::MAX).read_only().obeyed("The number of errors of the last statement."),
     unsigned("explain_json_format_version", Both, 2, 1, 2).obeyed("The shape of EXPLAIN FORMAT=JSON."),
     choice("explain_format", Both, "TREE", &["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]).obeyed("The format of EXPLAIN without FORMAT."),

@@ -232,11 +232,19 @@ impl Session {
         Ok(self.explain_plan(&prepared.plan, format, text))
     }
 
+    /// `end_markers_in_json`
+    pub(super) fn with_end_markers(&self, document: String) -> String {
+        match self.variables.by_name("end_markers_in_json").as_boolean() {
+            true => plan::with_end_markers(&document),
+            false => document,
+        }
+    }
+
     fn explain_plan(&self, plan: &plan::Plan, format: &str, text: &str) -> Done {
         let document = match format {
             "TREE" => plan::explain_tree(plan, &planner::plan_price),
             "JSON" => match self.json_version() {
-                1 => plan::explain_json_rows(plan, &planner::plan_price),
+                1 => self.with_end_markers(plan::explain_json_rows(plan, &planner::plan_price)),
                 _ => plan::explain_json(plan, text, &planner::plan_price),
             },
             _ => return Done::Made(traditional(plan)),

@@ -106,6 +106,7 @@ impl Session {
         };
         let plan = self.plan_knowing(make).await;
         let Some((trace, missing_bytes)) = told.into_inner() else { return };
+        let trace = self.with_end_markers(trace);
         // A statement that cannot be planned may name what the session may not know of.
         let Ok(plan) = plan else { return };
         if reads_traces(&plan) || window.kept_max() == 0 {
