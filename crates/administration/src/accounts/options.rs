@@ -22,6 +22,7 @@ pub(super) fn apply_options(account: &mut Account, options: &[AccountOption<'_>]
 
 fn apply_option(account: &mut Account, option: &AccountOption<'_>) -> Result<(), SqlError> {
     let days = |number: &u64| u16::try_from(*number).map_err(|_| wrong_days(*number));
+    let at_most = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
     let policy = &mut account.policy;
     match option {
         AccountOption::Require(asked) => account.tls = tls_of(asked),
@@ -47,10 +48,10 @@ fn apply_option(account: &mut Account, option: &AccountOption<'_>) -> Result<(),
         AccountOption::PasswordExpireInterval(0) => return Err(wrong_days(0)),
         AccountOption::PasswordExpireInterval(number) => policy.lifetime = Some(days(number)?),
         AccountOption::PasswordHistory(number) => {
-            policy.history = number.as_ref().map(days).transpose()?;
+            policy.history = number.map(at_most);
         }
         AccountOption::PasswordReuseInterval(number) => {
-            policy.reuse_days = number.as_ref().map(days).transpose()?;
+            policy.reuse_days = number.map(at_most);
         }
         AccountOption::PasswordRequireCurrent(required) => policy.require_current = *required,
         AccountOption::FailedLoginAttempts(number) => {

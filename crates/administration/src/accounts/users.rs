@@ -24,11 +24,13 @@ impl Caller<'_> {
             let mut account = Account::new(name.clone(), Credential::from_password(Plugin::default(), ""));
             account.password_changed_us = now_us();
             check_requirements(definition)?;
+            // The password is subject to the policies that come with it, and a new one has not expired.
+            apply_options(&mut account, statement.options)?;
             if let Some(clause) = definition.authentication {
                 let new = self.new_password(&clause, &name, Plugin::default(), &mut generated)?;
                 self.put_password(&mut account, new, false)?;
+                apply_options(&mut account, statement.options)?;
             }
-            apply_options(&mut account, statement.options)?;
             for role in &default_roles {
                 account.grants.roles.insert(role.clone(), false);
             }
@@ -75,17 +77,18 @@ impl Caller<'_> {
                 continue;
             };
             let mut changed = (*present).clone();
+            apply_options(&mut changed, statement.options)?;
             if let Some(clause) = definition.authentication {
                 let plugin = present.credential.plugin();
                 let new = self.new_password(&clause, &name, plugin, &mut generated)?;
                 self.require_current_password(&present, clause.replace)?;
                 self.put_password(&mut changed, new, clause.retain_current)?;
+                apply_options(&mut changed, statement.options)?;
             }
             if definition.discard_old_password {
                 let credential = changed.credential.clone();
                 changed.set_credentials(credential, None);
             }
-            apply_options(&mut changed, statement.options)?;
             if let Some(role) = statement.default_role {
                 changed.default_roles = self.chosen_roles(&present, role)?;
             }

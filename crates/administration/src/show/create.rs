@@ -57,7 +57,7 @@ impl Caller<'_> {
 }
 
 /// The column of a statement's text, which is told to be as long as that is.
-fn statement_column(name: &'static str, text: &str) -> MadeColumn {
+pub(super) fn statement_column(name: &'static str, text: &str) -> MadeColumn {
     const CHARACTERS_MIN: usize = 1024;
     let characters = text.chars().count().max(CHARACTERS_MIN);
     MadeColumn::Text(name, u32::try_from(characters).unwrap_or(u32::MAX))

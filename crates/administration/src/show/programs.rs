@@ -5,6 +5,7 @@ use parser::ast::{Ident, ObjectName, RoutineKind};
 use schema::{EventDef, ProgramDef, ProgramKind};
 use std::sync::Arc;
 
+use super::create::statement_column;
 use crate::caller::Caller;
 use session::{MadeColumn, MadeRows, optional_text};
 
@@ -227,10 +228,11 @@ impl Caller<'_> {
     }
 
     fn trigger_created(&self, program: &LiveProgram) -> MadeRows {
+        let text = program.definition.create_trigger_text();
         let columns = [
             MadeColumn::Text("Trigger", 64),
             MadeColumn::Text("sql_mode", 546),
-            MadeColumn::LongText("SQL Original Statement"),
+            statement_column("SQL Original Statement", &text),
         ];
         let created = [MadeColumn::Moment("Created", 2)];
         let mut rows = MadeRows::new(&[&columns[..], &TEXT_ENVIRONMENT, &created].concat());
@@ -238,7 +240,7 @@ impl Caller<'_> {
         let mut row = vec![
             Value::bytes(&definition.name),
             Value::bytes(definition.sql_mode.to_text()),
-            Value::bytes(definition.create_trigger_text()),
+            Value::bytes(text),
         ];
         row.extend(environment(definition));
         row.push(self.local(definition.created_us.div_euclid(10_000) * 10_000));

@@ -6,6 +6,7 @@ use parser::ast::{ObjectName, StatementKind};
 use parser::{ParseOptions, RestoreOptions, ViewText};
 use schema::{ViewDef, quote_identifier};
 
+use super::create::statement_column;
 use crate::caller::Caller;
 use session::{MadeColumn, MadeRows};
 use session::{Named, not_a_view};
@@ -28,13 +29,14 @@ impl Caller<'_> {
         if let Err(error) = self.view_columns().columns_of(view) {
             self.shared().warning(error);
         }
+        let text = self.view_text(view);
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("View", 64),
-            MadeColumn::LongText("Create View"),
+            statement_column("Create View", &text),
             MadeColumn::Text("character_set_client", 32),
             MadeColumn::Text("collation_connection", 64),
         ]);
-        let texts = [&view.name, &self.view_text(view), &view.charset_client, &view.collation_connection];
+        let texts = [&view.name, &text, &view.charset_client, &view.collation_connection];
         rows.push(texts.map(Value::bytes).to_vec());
         rows
     }
