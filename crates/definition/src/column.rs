@@ -44,6 +44,8 @@ pub fn draft_of_column(
     // A key makes its column NOT NULL unless the statement says NULL, which `finish` then refuses.
     let is_not_null = attributes.primary || attributes.auto_increment;
     definition.column_type.nullable = attributes.nullable.unwrap_or(!is_not_null);
+    let names_collation = column.data_type.charset.is_some() || column.data_type.collation.is_some();
+    definition.explicit_collation = names_collation && definition.column_type.is_text();
     definition.invisible = attributes.invisible;
     definition.comment = attributes.comment.to_owned();
     definition.auto_increment = attributes.auto_increment;
@@ -51,6 +53,8 @@ pub fn draft_of_column(
         definition.column_type.nullable = false;
         check_auto_increment_type(&definition)?;
     }
+    let is_null_written =
+        matches!(&attributes.default, Some((expr, _)) if matches!(expr.kind, ExprKind::Null));
     if let Some((expr, stored)) = attributes.generated {
         attributes.check_generated(stored)?;
         let expression = text_of(&expr, Purpose::Generated, name, context)?;
@@ -67,7 +71,7 @@ pub fn draft_of_column(
     }
     Ok(ColumnDraft {
         definition,
-        written_nullable: attributes.nullable,
+        written_nullable: attributes.nullable.or(is_null_written.then_some(true)),
         primary: attributes.primary,
         unique: attributes.unique,
         source: ColumnSource::New,
@@ -159,7 +163,7 @@ pub fn default_of(
         return Ok(if definition.nullable() { ColumnDefault::Null } else { ColumnDefault::None });
     };
     if definition.auto_increment {
-        return invalid();
+        return if matches!(expr.kind, ExprKind::Null) { Ok(ColumnDefault::None) } else { invalid() };
     }
     if parenthesized {
         let text = text_of(&expr, Purpose::Default, &definition.name, context)?;

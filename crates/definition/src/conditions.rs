@@ -49,6 +49,8 @@ pub const WARN_UNSUPPORTED_INDEX_TYPE: ErrorCode = ErrorCode::new(
     "This storage engine does not support the %s index algorithm, storage engine default was used instead.",
 );
 pub const ER_DB_DOES_NOT_EXIST: ErrorCode = ErrorCode::new(3503, "42Y07", "Database '%s' doesn't exist");
+pub const ER_WRONG_KEY_COLUMN: ErrorCode =
+    ErrorCode::new(1167, "42000", "The used storage engine can't index column '%s'");
 pub const ER_KEY_PART_0: ErrorCode = ErrorCode::new(1391, "HY000", "Key part '%s' length cannot be 0");
 pub const ER_CHECK_CONSTRAINT_NOT_FOUND: ErrorCode =
     ErrorCode::new(3821, "HY000", "Check constraint '%s' is not found in the table.");

@@ -15,7 +15,8 @@ use variables::Settings;
 
 use super::alteration::is_same_value;
 use super::conditions::{
-    ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
+    ER_DROP_INDEX_FK, ER_FK_CANNOT_USE_VIRTUAL_COLUMN, ER_FK_NO_UNIQUE_INDEX_PARENT,
+    ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
 };
 use super::table_name::TableName;
 
@@ -102,6 +103,9 @@ impl ForeignKeys<'_> {
     /// The index that makes the referenced columns a key of the parent.
     fn check_parent_index(&self, key: &ForeignKeyDef, parent: &TableDef) -> Result<(), SqlError> {
         let columns = key.parent_positions(parent).unwrap_or_default();
+        if let Some(&computed) = columns.iter().find(|&&column| parent.columns[column].is_virtual()) {
+            return Err(ER_FK_CANNOT_USE_VIRTUAL_COLUMN.with(&[&key.name, &parent.columns[computed].name]));
+        }
         if parent.indexes.iter().any(|index| index.is_key_of(&columns)) {
             return Ok(());
         }

@@ -180,6 +180,9 @@ fn check_part(column_type: &ColumnType, name: &str, part: &PartDraft) -> Result<
     use TypeKind::*;
     let wrong_prefix = || Err(error_code::ER_WRONG_SUB_KEY.plain());
     match (&column_type.kind, part.prefix_length) {
+        (Char | VarChar | Binary | VarBinary, _) if column_type.length == 0 => {
+            Err(conditions::ER_WRONG_KEY_COLUMN.with(&[&name]))
+        }
         (Json, _) => Err(error_code::ER_JSON_USED_AS_KEY.with(&[&name])),
         (TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob, None) => {
             Err(error_code::ER_BLOB_KEY_WITHOUT_LENGTH.with(&[&name]))

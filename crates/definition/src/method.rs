@@ -3,7 +3,8 @@
 //!
 //! Invariant: a change that is let through holds no stronger lock, and does no more, than its statement allows. The reasons are
 //! MySQL's.
-use datum::{ErrorCode, SqlError, error_code};
+use collation::Charset;
+use datum::{ColumnType, ErrorCode, SqlError, TypeKind, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeOption};
 
 use super::alteration::{Alteration, computed_columns, is_same_value, newly_enforced};
@@ -74,6 +75,42 @@ fn copy_cause(alteration: &Alteration) -> Option<CopyCause> {
     (alteration.rebuild && computed.any(|column| !column.hidden)).then_some(CopyCause::Computed)
 }
 
+/// Whether types change only in their character sets, to ones in which the bytes mean the same: MySQL keeps the rows then. Here
+/// they are made anew all the same, beside writers, so such a change may be asked for as one in place.
+fn only_widens_charsets(alteration: &Alteration) -> bool {
+    let Alteration { before, after, sources, .. } = alteration;
+    let before = before.definition();
+    let is_indexed =
+        |at: usize| before.indexes.iter().any(|index| index.parts.iter().any(|part| part.column == at));
+    after.columns.iter().zip(sources).all(|(column, source)| {
+        let ColumnSource::Old(old) = *source else { return true };
+        let old_type = &before.columns[old].column_type;
+        is_same_value(old_type, &column.column_type)
+            || !is_indexed(old) && widens_charset(old_type, &column.column_type)
+    })
+}
+
+fn widens_charset(before: &ColumnType, after: &ColumnType) -> bool {
+    let (old, new) = (before.collation.charset(), after.collation.charset());
+    let wide = (old, new) == (Charset::Utf8mb3, Charset::Utf8mb4) || new == Charset::Binary && old != new;
+    let same_kind = match (&before.kind, &after.kind) {
+        (TypeKind::Enum(old), TypeKind::Enum(new)) | (TypeKind::Set(old), TypeKind::Set(new)) => {
+            new.starts_with(old) && (old.len() <= 8) == (new.len() <= 8)
+        }
+        (TypeKind::Char, TypeKind::Char | TypeKind::Binary)
+        | (TypeKind::VarChar, TypeKind::VarChar | TypeKind::VarBinary)
+        | (TypeKind::TinyText, TypeKind::TinyText | TypeKind::TinyBlob)
+        | (TypeKind::Text, TypeKind::Text | TypeKind::Blob)
+        | (TypeKind::MediumText, TypeKind::MediumText | TypeKind::MediumBlob)
+        | (TypeKind::LongText, TypeKind::LongText | TypeKind::LongBlob) => true,
+        _ => false,
+    };
+    // A length that needs another byte changes the row.
+    let bytes = |kind: &ColumnType, charset: Charset| kind.length * charset.bytes_per_character_max();
+    let (from, to) = (bytes(before, old), bytes(after, new));
+    wide && same_kind && from <= to && (from <= 255) == (to <= 255)
+}
+
 fn refuse(what: &str, reason: Option<&str>, other: &str) -> SqlError {
     match reason {
         Some(reason) => error_code::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON.with(&[&what, &reason, &other]),
@@ -136,6 +173,7 @@ pub fn choose_means(
 ) -> Result<Means, SqlError> {
     check_options(options)?;
     let cause = copy_cause(alteration);
+    let widens = matches!(cause, Some(CopyCause::TypeChange)) && only_widens_charsets(alteration);
     let adds_key = cause.is_none() && adds_computed_key(alteration);
     let (inplace_reason, instant_reason) = match &cause {
         Some(CopyCause::TypeChange) => (Some(TYPE_CHANGE), Some(TYPE_CHANGE_INSTANT)),
@@ -156,14 +194,14 @@ pub fn choose_means(
             };
             return Err(refuse("ALGORITHM=INSTANT", instant_reason, other));
         }
-        Some(AlgorithmOption::InPlace) if method == Method::Copy => {
+        Some(AlgorithmOption::InPlace) if method == Method::Copy && !widens => {
             return Err(refuse("ALGORITHM=INPLACE", inplace_reason, "ALGORITHM=COPY"));
         }
         _ => {}
     }
     let copies = method == Method::Copy || alteration.copy_asked;
     let adds_counter = alteration.rebuild && adds_counter(alteration);
-    if options.lock == Some(LockOption::None) && (copies || adds_counter || adds_key) {
+    if options.lock == Some(LockOption::None) && (copies && !widens || adds_counter || adds_key) {
         let reason = match cause {
             Some(CopyCause::Checked) => Some(COPY_LOCKS),
             _ if copies => inplace_reason,

@@ -53,6 +53,7 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
     {
         let source = &table.definition().columns[position];
         column.comment.clone_from(&source.comment);
+        column.explicit_collation = source.explicit_collation;
         if source.generated.is_none() {
             column.default = source.default.clone();
         }

@@ -34,14 +34,15 @@ impl Names {
 
     /// One pair.
     pub fn rename(&mut self, catalog: &Catalog, from: &TableName, to: &TableName) -> Result<(), SqlError> {
+        // MySQL looks at the new name first.
+        if self.find(catalog, to).is_some() {
+            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
+        }
         let Some(definition) = self.find(catalog, from) else {
             catalog.require_database(&from.database)?;
             return Err(error_code::ER_NO_SUCH_TABLE.with(&[&from.database, &from.name]));
         };
         catalog.require_database(&to.database)?;
-        if self.find(catalog, to).is_some() {
-            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
-        }
         if matches!(definition, Renamed::View(_)) && from.database != to.database {
             return Err(error_code::ER_FORBID_SCHEMA_CHANGE.with(&[&from.database, &to.database]));
         }

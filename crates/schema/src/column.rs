@@ -38,6 +38,8 @@ pub struct ColumnDef {
     /// The hidden column of a multi-valued index: a JSON array whose elements have this type; each is a key of the index.
     pub array_of: Option<ColumnType>,
     pub invisible: bool,
+    /// The definition names a character set or a collation, which SHOW CREATE TABLE prints even where they are the table's.
+    pub explicit_collation: bool,
     /// What rows have that were stored before the column was there; `None`: there are no such rows. Of a virtual column it
     /// only says that there are some: the value is computed.
     pub added_value: Option<Value>,
@@ -66,6 +68,7 @@ impl ColumnDef {
             hidden: false,
             array_of: None,
             invisible: false,
+            explicit_collation: false,
             added_value: None,
             comment: String::new(),
         }

@@ -5,7 +5,7 @@ use crate::identifier::{quote_identifier, quote_text};
 use crate::index::{IndexDef, IndexKind};
 use crate::table::TableDef;
 use crate::type_text::type_text;
-use collation::CollationId;
+use collation::{Charset, CollationId};
 use datum::TypeKind;
 use std::fmt::Write;
 
@@ -71,17 +71,20 @@ fn column_text(column: &ColumnDef, table: &TableDef) -> String {
     text
 }
 
-/// MySQL names the character set where it differs from the table's, and the collation also where it is not
-/// the character set's default.
+/// MySQL names the character set where the definition does or it differs from the table's, and the collation also where
+/// it is not the character set's default.
 fn push_collation(text: &mut String, column: &ColumnDef, table_collation: CollationId) {
     let collation = column.column_type.collation;
     if collation == CollationId::BINARY {
         return;
     }
-    if collation != table_collation {
+    let names_charset = column.explicit_collation || collation != table_collation;
+    if names_charset {
         push(text, format_args!(" CHARACTER SET {}", collation.charset().name()));
     }
-    if collation != table_collation || !collation.collation().is_default {
+    // The default of utf8mb4 is a setting, so it is said wherever the character set is.
+    let is_open = names_charset && collation.charset() == Charset::Utf8mb4;
+    if column.explicit_collation || is_open || !collation.collation().is_default {
         push(text, format_args!(" COLLATE {}", collation.name()));
     }
 }

@@ -223,6 +223,7 @@ fn column_form(column: &ColumnDef) -> Json {
         ("auto_increment", column.auto_increment),
         ("hidden", column.hidden),
         ("invisible", column.invisible),
+        ("explicit_collation", column.explicit_collation),
     ] {
         if set {
             form[name] = json!(true);
@@ -273,6 +274,7 @@ fn read_column(form: &Json) -> Read<ColumnDef> {
         hidden: flag(form, "hidden"),
         array_of: form.get("array_of").map(column_type_form::read).transpose()?,
         invisible: flag(form, "invisible"),
+        explicit_collation: flag(form, "explicit_collation"),
         added_value: form.get("added_value").map(value_form::read).transpose()?,
         comment: form.get("comment").and_then(Json::as_str).unwrap_or_default().to_owned(),
     })

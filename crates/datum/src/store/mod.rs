@@ -101,6 +101,12 @@ fn convert(value: &Value, from: &ColumnType, to: &ColumnType, mode: &StoreMode<'
         }
         _ => value,
     };
+    if let Value::Json(document) = value
+        && let Some(type_name) = number::json_cast_name(&to.kind)
+        && !number::is_json_number(document)
+    {
+        return Outcome::with(to.implicit_default(), ConversionProblem::JsonValue { type_name });
+    }
     match &to.kind {
         kind if kind.is_integer() => number::to_integer_column(value, from, to),
         kind if kind.is_floating() => number::to_float_column(value, from, to),

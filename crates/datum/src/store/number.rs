@@ -2,6 +2,7 @@
 use super::{ConversionProblem, Outcome};
 use crate::column_type::{ColumnType, TypeKind};
 use crate::decimal::{Decimal, PRECISION_MAX};
+use crate::json::{Json, read_json};
 use crate::number::{double_prefix, hex_number, integer_value, no_warning, shown};
 use crate::value::Value;
 
@@ -20,6 +21,32 @@ fn text_number(text: &[u8], type_name: &'static str, garbage: ConversionProblem)
         () => None,
     };
     TextNumber { value: parsed.value, problem }
+}
+
+/// What a JSON document is said to be cast to for a numeric column.
+pub(super) fn json_cast_name(kind: &TypeKind) -> Option<&'static str> {
+    match kind {
+        kind if kind.is_integer() => Some("INTEGER"),
+        TypeKind::Year | TypeKind::Bit(_) => Some("INTEGER"),
+        kind if kind.is_floating() => Some("DOUBLE"),
+        TypeKind::Decimal { .. } => Some("DECIMAL"),
+        _ => None,
+    }
+}
+
+/// Numbers, truth values, and strings that are nothing but a number.
+pub(super) fn is_json_number(document: &str) -> bool {
+    match read_json(document) {
+        Json::Bool(_) | Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => true,
+        Json::String(text) => {
+            let text = text.as_bytes();
+            let consumed = double_prefix(text).consumed;
+            consumed > 0 && text[consumed..].iter().all(u8::is_ascii_whitespace)
+        }
+        // Moments and bytes are converted as ever.
+        Json::Date(_) | Json::Time(_) | Json::DateTime(_) | Json::Opaque(..) => true,
+        Json::Null | Json::Array(_) | Json::Object(_) => false,
+    }
 }
 
 /// The value as an integer as integer columns round it: text and DECIMAL half up, DOUBLE half to even.
@@ -148,8 +175,16 @@ pub(super) fn to_bit_column(value: &Value, from: &ColumnType, bits: u8) -> Outco
             let fits = significant.len() <= 8;
             fits.then(|| significant.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
         }
-        Value::Double(number) => u64::try_from(number.trunc() as i128).ok(),
-        other => u64::try_from(rounded_integer(other, from).0).ok(),
+        // Whole numbers give their 64 bits, also those below zero; a DECIMAL below zero has none.
+        Value::Double(number) => Some(number.trunc() as i64 as u64),
+        Value::Decimal(number) if number.is_negative() => {
+            return Outcome::with(Value::Bit(0), ConversionProblem::OutOfRange);
+        }
+        Value::Decimal(_) => match u64::try_from(rounded_integer(value, from).0) {
+            Ok(number) => Some(number),
+            Err(_) => return Outcome::with(Value::Bit(limit), ConversionProblem::OutOfRange),
+        },
+        other => Some(rounded_integer(other, from).0 as u64),
     };
     match number {
         Some(number) if number <= limit => Outcome::exact(Value::Bit(number)),

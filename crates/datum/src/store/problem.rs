@@ -2,8 +2,8 @@
 use crate::error::{Condition, Severity, SqlError};
 use crate::error_code::{
     ER_BAD_NULL_ERROR, ER_DATA_TOO_LONG, ER_INCORRECT_VALUE_FOR_COLUMN, ER_INVALID_JSON_CHARSET,
-    ER_INVALID_JSON_TEXT, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_WARN_DATA_OUT_OF_RANGE,
-    ER_WARN_INVALID_TIMESTAMP, WARN_DATA_TRUNCATED,
+    ER_INVALID_JSON_TEXT, ER_INVALID_JSON_VALUE_FOR_CAST, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+    ER_WARN_DATA_OUT_OF_RANGE, ER_WARN_INVALID_TIMESTAMP, WARN_DATA_TRUNCATED,
 };
 use crate::json::InvalidJson;
 
@@ -41,6 +41,10 @@ pub enum ConversionProblem {
     InvalidJson(InvalidJson),
     JsonCharset {
         charset: &'static str,
+    },
+    /// A document that is no number.
+    JsonValue {
+        type_name: &'static str,
     },
 }
 
@@ -112,6 +116,9 @@ impl ConversionError {
                 ER_INVALID_JSON_TEXT.with(&[&invalid.reason, &invalid.position, &column])
             }
             ConversionProblem::JsonCharset { charset } => ER_INVALID_JSON_CHARSET.with(&[charset]),
+            ConversionProblem::JsonValue { type_name } => {
+                ER_INVALID_JSON_VALUE_FOR_CAST.with(&[type_name, &column, &row])
+            }
         }
     }
 

@@ -7,8 +7,8 @@
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, Into, LockTable,
-    MaintenanceKind, ObjectName, RenameTable, Show, StatementKind,
+    AlterSpecification, AlterTable, CreateTable, CreateView, DeleteTarget, FlushTarget, Ident, Into,
+    LockTable, MaintenanceKind, ObjectName, RenameTable, Show, StatementKind,
 };
 
 use crate::session::Session;
@@ -18,6 +18,7 @@ impl Session {
     /// Errors 1044, 1142 and 1227.
     pub(crate) fn require_statement(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
         use StatementKind::*;
+        self.require_stored_target(kind)?;
         if self.privileges.is_full() {
             return Ok(());
         }
@@ -76,6 +77,36 @@ impl Session {
                 self.require_table(needed, &name.database, &name.name)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Nobody may change `information_schema`, whether the table exists or not; an UPDATE says first what does not exist.
+    fn require_stored_target(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
+        use StatementKind::*;
+        let table = match kind {
+            Insert(insert) => insert.table,
+            Delete(delete) => match delete.target {
+                DeleteTarget::Single(table) => table.name,
+                DeleteTarget::Multiple { .. } => return Ok(()),
+            },
+            Update(update) => match update.single_table() {
+                Some(table) => table.name,
+                None => return Ok(()),
+            },
+            TruncateTable(truncate) => truncate.table,
+            _ => return Ok(()),
+        };
+        let database = match table.database {
+            Some(database) => database.name,
+            None => self.database.as_deref().unwrap_or_default(),
+        };
+        if catalog::canonical_database(database) != catalog::INFORMATION_SCHEMA {
+            return Ok(());
+        }
+        let is_missing = || self.resolve_shared(catalog::INFORMATION_SCHEMA, table.name.name).is_none();
+        match matches!(kind, Update(_)) && is_missing() {
+            true => Ok(()),
+            false => Err(self.database_denied(catalog::INFORMATION_SCHEMA)),
         }
     }
 

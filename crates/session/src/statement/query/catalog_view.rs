@@ -98,7 +98,7 @@ impl Session {
     /// Why a name means nothing.
     fn unresolved(&self, database: &str, name: &str) -> SqlError {
         if canonical_database(database) == catalog::INFORMATION_SCHEMA {
-            return error_code::ER_UNKNOWN_TABLE.with(&[&name, &"information_schema"]);
+            return error_code::ER_UNKNOWN_TABLE.with(&[&name.to_uppercase(), &"information_schema"]);
         }
         let lock = LockName::Table(database.into(), name.into());
         let missing = || error_code::ER_NO_SUCH_TABLE.with(&[&database, &name]);

@@ -57,6 +57,10 @@ impl Session {
     fn literal_default(&self, expr: &Expr<'_>, column: &ColumnDef) -> Result<ColumnDefault, SqlError> {
         let invalid = || error_code::ER_INVALID_DEFAULT.with(&[&column.name]);
         let (value, column_type) = self.constant(expr).ok_or_else(invalid)?;
+        let has_members = matches!(column.column_type.kind, TypeKind::Enum(_) | TypeKind::Set(_));
+        if has_members && !matches!(value, Value::Bytes(_)) {
+            return Err(invalid());
+        }
         let stored = self.conversion().column_value(&value, &column_type, column, 1);
         let (stored, condition) = stored.map_err(|_| invalid())?;
         if let Some(condition) = condition {
