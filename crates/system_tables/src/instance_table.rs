@@ -9,6 +9,7 @@ use datum::{SqlError, Value, error_code};
 use instance::Instance;
 use schema::{LocalFuture, TableDef, VirtualTable};
 
+use crate::information_schema::shapes;
 use crate::table::Table;
 use crate::view::view_definition;
 use crate::{accounts, identifiers, log_tables, processes, statistics, status, variables};
@@ -50,10 +51,13 @@ impl VirtualTable for InstanceTable {
             let error = error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&"PROCESS"]);
             return Box::pin(async move { Err(error) });
         }
-        let rows = match (self.instance.upgrade(), viewer.downcast_ref::<Viewer>()) {
+        let mut rows = match (self.instance.upgrade(), viewer.downcast_ref::<Viewer>()) {
             (Some(instance), Some(viewer)) => (self.rows)(&instance, viewer),
             _ => Rows::new(),
         };
+        if self.definition.database == INFORMATION_SCHEMA {
+            rows.iter_mut().for_each(|row| shapes::fit(&self.definition, row));
+        }
         let width = self.definition.columns.len();
         debug_assert!(rows.iter().all(|row| row.len() == width), "{}", self.definition.name);
         Box::pin(async move { Ok(rows) })

@@ -42,7 +42,7 @@ fn column_of(text: &str, collation: CollationId) -> ColumnDef {
     ColumnDef::new(name, if nullable { column_type } else { column_type.not_null() })
 }
 
-fn type_of(text: &str, collation: CollationId) -> Option<ColumnType> {
+pub(crate) fn type_of(text: &str, collation: CollationId) -> Option<ColumnType> {
     let unsigned = text.ends_with(" unsigned");
     let text = text.trim_end_matches(" unsigned");
     let (word, rest) = text.split_once('(').unwrap_or((text, ""));

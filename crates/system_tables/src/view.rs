@@ -9,6 +9,8 @@ use table::ReadyTable;
 
 use catalog::{Catalog, INFORMATION_SCHEMA, LockOwner, Viewer};
 
+use crate::information_schema::shapes;
+
 /// A column of a view: name, then length or nothing. `Null..` columns may be NULL.
 #[derive(Clone, Copy, Debug)]
 pub enum ViewColumn {
@@ -64,6 +66,9 @@ pub fn view_definition(database: &str, name: &str, columns: &[ViewColumn]) -> Ar
     let mut definition = TableDef::new(TableId(0), database, name);
     definition.columns = columns.iter().map(|column| column.definition()).collect();
     definition.collation = CollationId::UTF8MB3_GENERAL_CI;
+    if database == INFORMATION_SCHEMA {
+        shapes::apply(&mut definition);
+    }
     Arc::new(definition)
 }
 
@@ -125,10 +130,11 @@ impl VirtualTable for View {
     }
 
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>> {
-        let rows = match viewer.downcast_ref::<Viewer>() {
+        let mut rows = match viewer.downcast_ref::<Viewer>() {
             Some(viewer) => (self.source.rows)(&self.catalog, viewer),
             None => Vec::new(),
         };
+        rows.iter_mut().for_each(|row| shapes::fit(&self.definition, row));
         Box::pin(async move { Ok(rows) })
     }
 
@@ -153,6 +159,7 @@ impl VirtualTable for View {
             let owner = LockOwner(viewer.connection_id);
             if let Some(ready) = self.catalog.ready_unless_changing(&table, owner).await? {
                 (late.fill)(&ready, row);
+                shapes::fit(&self.definition, row);
             }
             Ok(())
         })

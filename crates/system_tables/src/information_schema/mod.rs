@@ -18,6 +18,7 @@ mod optimizer_trace;
 mod programs;
 mod referential_constraints;
 mod schemata;
+pub(crate) mod shapes;
 mod statistics;
 mod table_constraints;
 mod tables;
