@@ -30,6 +30,11 @@ DJANGO = """
 
 SQLALCHEMY = ["sqlalchemy==2.0.58", "test/dialect/mysql", "test/dialect/test_suite.py"]
 
+REDMINE = [
+    *(f"test/unit/{name}_test.rb" for name in "issue project query user version time_entry journal wiki_page search".split()),
+    *(f"test/functional/{name}_controller_test.rb" for name in "issues timelog reports".split()),
+]
+
 PYTHON = ["python3"]
 NODE = ["node", "npm"]
 
@@ -48,6 +53,7 @@ ALL = {
     "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
     "phpmyadmin": Suite("phpmyadmin_suite", "phpmyadmin", ["php"]),
+    "redmine": Suite("redmine_suite", "redmine", [], REDMINE),
     "pages": Suite("pages_suite", "pages", ["php", "chromium"], ["wordpress.php", "wordpress"]),
     "mediawiki": Suite("php_suite", "mediawiki", ["php"], ["mediawiki.php", "mediawiki", "mediawiki-classes"]),
 }
