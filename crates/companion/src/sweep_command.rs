@@ -71,8 +71,8 @@ struct Level {
 /// What the disks did meanwhile.
 #[derive(Clone, Copy)]
 struct Operations {
-    /// Statements for each.
-    each: f64,
+    /// Statements for each, if there were any.
+    each: Option<f64>,
     per_second: f64,
     /// Whether others of the host did some of them.
     is_whole_host: bool,
@@ -159,7 +159,7 @@ impl Sweep {
         let operations = before.zip(after).map(|((before, is_whole_host), (after, _))| {
             let count = after.saturating_sub(before) as f64;
             Operations {
-                each: summary.queries as f64 / count.max(1.0),
+                each: (count > 0.0).then(|| summary.queries as f64 / count),
                 per_second: count / summary.seconds.max(1e-9),
                 is_whole_host,
             }
@@ -256,7 +256,10 @@ fn tables(sides: &[Side], limits: &[u64], measured: &[Level]) -> Vec<Table> {
             ];
             let row = |level: &&Level| {
                 let (each, rate) = match level.operations {
-                    Some(done) => (format!("{:.2}", done.each), format!("{:.0}", done.per_second)),
+                    Some(done) => (
+                        done.each.map_or_else(|| "-".into(), |each| format!("{each:.2}")),
+                        format!("{:.0}", done.per_second),
+                    ),
                     None => ("-".into(), "-".into()),
                 };
                 vec![
@@ -304,8 +307,9 @@ fn charts(sides: &[Side], limits: &[u64], levels: &[usize], measured: &[Level]) 
             }
         };
         charts.push(chart("Transactions", "per s", &|level| Some(level.rate)));
-        let each =
-            chart("Statements per device operation", "", &|level| level.operations.map(|done| done.each));
+        let each = chart("Statements per device operation", "", &|level| {
+            level.operations.and_then(|done| done.each)
+        });
         if each.lines.iter().any(|(_, values)| values.iter().any(Option::is_some)) {
             charts.push(each);
         }
@@ -383,7 +387,7 @@ mod tests {
             p95: 1,
             p99: 2,
             operations: (side == 0).then_some(Operations {
-                each: 4.0,
+                each: Some(4.0),
                 per_second: 10.0,
                 is_whole_host: false,
             }),
