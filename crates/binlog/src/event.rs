@@ -7,6 +7,7 @@ use crate::format_description::FormatDescription;
 use crate::gtid::GtidSet;
 use crate::gtid_event::GtidEvent;
 use crate::header::{RawEvent, event_type, header_flag};
+use crate::mariadb::{self, MariaDbGtid};
 use crate::payload::unpack_transaction;
 use crate::query::Query;
 use crate::rows::{Rows, RowsKind};
@@ -22,6 +23,8 @@ pub enum Event {
     PreviousGtids(GtidSet),
     /// A transaction begins; see there for ANONYMOUS_GTID.
     Gtid(GtidEvent),
+    /// A transaction of MariaDB begins; read only.
+    MariaDbGtid(MariaDbGtid),
     /// A statement.
     Query(Query),
     /// What the next row events are about.
@@ -68,6 +71,7 @@ impl Event {
             Event::PreviousGtids(_) => event_type::PREVIOUS_GTIDS,
             Event::Gtid(GtidEvent { gtid: None, .. }) => event_type::ANONYMOUS_GTID,
             Event::Gtid(_) => event_type::GTID,
+            Event::MariaDbGtid(_) => event_type::MARIADB_GTID,
             Event::Query(_) => event_type::QUERY,
             Event::TableMap(_) => event_type::TABLE_MAP,
             Event::Rows(rows) => rows.header.kind.event_type(),
@@ -83,7 +87,7 @@ impl Event {
     }
 
     /// Appends the event's body. A payload is written by [`crate::pack_transaction`] alone, because that can fail; here,
-    /// and for what was ignored, nothing is.
+    /// for what was ignored, and for what MariaDB alone has, nothing is.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Event::FormatDescription(description) => description.encode(out),
@@ -112,7 +116,7 @@ impl Event {
                 out.push(0);
                 out.extend_from_slice(sql);
             }
-            Event::Stop | Event::TransactionPayload(_) | Event::Ignored(_) => {}
+            Event::Stop | Event::TransactionPayload(_) | Event::Ignored(_) | Event::MariaDbGtid(_) => {}
         }
     }
 
@@ -129,6 +133,12 @@ impl Event {
             event_type::WRITE_ROWS => Event::Rows(Rows::decode(RowsKind::Write, body)?),
             event_type::UPDATE_ROWS => Event::Rows(Rows::decode(RowsKind::Update, body)?),
             event_type::DELETE_ROWS => Event::Rows(Rows::decode(RowsKind::Delete, body)?),
+            event_type::WRITE_ROWS_V1 => Event::Rows(Rows::decode_v1(RowsKind::Write, body)?),
+            event_type::UPDATE_ROWS_V1 => Event::Rows(Rows::decode_v1(RowsKind::Update, body)?),
+            event_type::DELETE_ROWS_V1 => Event::Rows(Rows::decode_v1(RowsKind::Delete, body)?),
+            event_type::INTVAR | event_type::RAND | event_type::USER_VAR => {
+                return Err(BinlogError::Unsupported("statements with variables (binlog_format is not ROW)"));
+            }
             event_type::XID => Event::Xid(Reader(body).u64()?),
             event_type::XA_PREPARE => Event::XaPrepare(XaPrepare::decode(body)?),
             event_type::ROTATE => {
@@ -153,7 +163,10 @@ impl Event {
                 return Err(BinlogError::Unsupported("transaction identifiers with tags"));
             }
             number if raw.header.flags & header_flag::IGNORABLE != 0 => Event::Ignored(number),
-            _ => return Err(BinlogError::Unsupported("an event of an old or an unknown type")),
+            number => match mariadb::decode(number, body)? {
+                Some(event) => event,
+                None => return Err(BinlogError::Unsupported("an event of an old or an unknown type")),
+            },
         })
     }
 }

@@ -26,9 +26,15 @@ pub mod event_type {
     pub const QUERY: u8 = 2;
     pub const STOP: u8 = 3;
     pub const ROTATE: u8 = 4;
+    pub const INTVAR: u8 = 5;
+    pub const RAND: u8 = 13;
+    pub const USER_VAR: u8 = 14;
     pub const FORMAT_DESCRIPTION: u8 = 15;
     pub const XID: u8 = 16;
     pub const TABLE_MAP: u8 = 19;
+    pub const WRITE_ROWS_V1: u8 = 23;
+    pub const UPDATE_ROWS_V1: u8 = 24;
+    pub const DELETE_ROWS_V1: u8 = 25;
     pub const HEARTBEAT: u8 = 27;
     pub const ROWS_QUERY: u8 = 29;
     pub const WRITE_ROWS: u8 = 30;
@@ -42,6 +48,14 @@ pub mod event_type {
     pub const TRANSACTION_PAYLOAD: u8 = 40;
     pub const HEARTBEAT_V2: u8 = 41;
     pub const GTID_TAGGED: u8 = 42;
+    pub const MARIADB_ANNOTATE_ROWS: u8 = 160;
+    pub const MARIADB_BINLOG_CHECKPOINT: u8 = 161;
+    pub const MARIADB_GTID: u8 = 162;
+    pub const MARIADB_GTID_LIST: u8 = 163;
+    pub const MARIADB_START_ENCRYPTION: u8 = 164;
+    /// From this one to the next: each is another event, compressed.
+    pub const MARIADB_FIRST_COMPRESSED: u8 = 165;
+    pub const MARIADB_LAST_COMPRESSED: u8 = 171;
 }
 
 /// Flags of the common header.

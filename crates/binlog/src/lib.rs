@@ -31,6 +31,7 @@ mod gtid_event;
 mod header;
 mod identifier_state;
 mod json;
+mod mariadb;
 mod optional_fields;
 mod package;
 mod payload;
@@ -55,6 +56,7 @@ pub use header::{
     split_event, write_event,
 };
 pub use identifier_state::IdentifierState;
+pub use mariadb::MariaDbGtid;
 pub use package::{CommitPackage, FileOfEvents, GtidChoice, Place};
 pub use payload::{pack_transaction, unpack_transaction};
 pub use query::{Query, QuerySettings, query_option};

@@ -1,4 +1,4 @@
-//! WRITE_ROWS, UPDATE_ROWS and DELETE_ROWS, version 2.
+//! WRITE_ROWS, UPDATE_ROWS and DELETE_ROWS, version 2. Version 1, which MariaDB writes, has no extra data and is only read.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -116,12 +116,26 @@ impl Rows {
 
     /// Reads an event's body.
     pub fn decode(kind: RowsKind, body: &[u8]) -> Result<Rows, BinlogError> {
+        Rows::read(kind, body, |reader| {
+            let length = reader.u16()?.checked_sub(2).ok_or(BinlogError::Invalid("length of extra data"))?;
+            Ok(reader.take(usize::from(length))?.to_vec())
+        })
+    }
+
+    /// The same for an event of version 1.
+    pub fn decode_v1(kind: RowsKind, body: &[u8]) -> Result<Rows, BinlogError> {
+        Rows::read(kind, body, |_| Ok(Vec::new()))
+    }
+
+    fn read(
+        kind: RowsKind,
+        body: &[u8],
+        read_extra: impl FnOnce(&mut Reader<'_>) -> Result<Vec<u8>, BinlogError>,
+    ) -> Result<Rows, BinlogError> {
         let mut reader = Reader(body);
         let table_id = reader.uint(6)?;
         let flags = reader.u16()?;
-        let extra_length =
-            reader.u16()?.checked_sub(2).ok_or(BinlogError::Invalid("length of extra data"))?;
-        let extra = reader.take(usize::from(extra_length))?.to_vec();
+        let extra = read_extra(&mut reader)?;
         let count = reader.packed_len()?;
         let mut image = |exists: bool| match exists {
             true => read_bitmap(&mut reader, count),

@@ -14,6 +14,21 @@ const THROUGH_GTID: u16 = 4;
 /// Where the events of a file begin.
 const FIRST_POSITION: u64 = 4;
 
+/// Begins a confirmation, and what comes before an event that may ask for one.
+const CONFIRMATION_MARK: u8 = 0xef;
+
+/// Takes off what comes before an event to a replica that confirms: whether this one is to be confirmed.
+pub fn take_confirmation_mark(event: &mut Vec<u8>) -> Result<bool> {
+    match event.first_chunk::<2>() {
+        Some([CONFIRMATION_MARK, asks @ 0..=1]) => {
+            let asks = *asks == 1;
+            event.drain(..2);
+            Ok(asks)
+        }
+        _ => Err(Error::Protocol("an event that does not say whether it is to be confirmed")),
+    }
+}
+
 /// Where a stream begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
@@ -71,9 +86,9 @@ impl Connection {
         self.flush().await
     }
 
-    /// The next event as the server has it, with its checksum; false when the server has no more and ends the stream.
+    /// The next event as the server has it, with its checksum; false when the server has no more and ends the stream. May be dropped:
+    /// the next call goes on. For a replica that confirms, two bytes come before the event ([`take_confirmation_mark`]).
     pub async fn next_event(&mut self, event: &mut Vec<u8>) -> Result<bool> {
-        event.clear();
         self.stream.next_long(event).await?;
         match event.first() {
             Some(0) => {
@@ -84,5 +99,17 @@ impl Connection {
             Some(0xfe) => Ok(false),
             _ => Err(Error::Protocol("a packet that is no event")),
         }
+    }
+
+    /// Tells a source of semi-synchronous replication that everything before a place in its files is here. It may have asked for that, in the
+    /// midst of its events, which go on.
+    pub async fn confirm_events(&mut self, file: &str, position: u64) -> Result<()> {
+        self.stream.sequence = 0;
+        let at = self.stream.begin_packet();
+        self.stream.out.push(CONFIRMATION_MARK);
+        self.stream.out.extend_from_slice(&position.to_le_bytes());
+        self.stream.out.extend_from_slice(file.as_bytes());
+        self.stream.end_packet(at);
+        self.flush().await
     }
 }

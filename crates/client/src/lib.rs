@@ -27,7 +27,7 @@ pub use answer::{Answer, Cell};
 pub use blocking::Cutter;
 pub use connection::Connection;
 pub use dsn::{Dsn, TlsMode};
-pub use dump::DumpFrom;
+pub use dump::{DumpFrom, take_confirmation_mark};
 pub use error::Error;
 pub use rows::fields;
 pub use statement::Statement;

@@ -30,7 +30,6 @@ impl Connection {
 
     /// The next row as the server has it, to be read with `fields`; false behind the last one.
     pub async fn next_row(&mut self, row: &mut Vec<u8>) -> Result<bool> {
-        row.clear();
         self.stream.next_long(row).await?;
         match row.first() {
             Some(0xff) => Err(server_error(row)),

@@ -34,13 +34,23 @@ pub struct Stream {
     input: Vec<u8>,
     start: usize,
     end: usize,
+    /// What has come of a message of several packets.
+    message: Vec<u8>,
     /// The number that the next packet of this exchange carries.
     pub sequence: u8,
 }
 
 impl Stream {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, out: Vec::with_capacity(512), input: Vec::new(), start: 0, end: 0, sequence: 0 }
+        Self {
+            socket,
+            out: Vec::with_capacity(512),
+            input: Vec::new(),
+            start: 0,
+            end: 0,
+            message: Vec::new(),
+            sequence: 0,
+        }
     }
 
     /// Begins a packet in `out`; `end_packet` with the answer closes it.
@@ -99,13 +109,15 @@ impl Stream {
         }
     }
 
-    /// The next message, which is appended: of as many packets as it takes.
+    /// The next message, of as many packets as it takes, in place of what `message` has. May be dropped: the next call goes on.
     pub async fn next_long(&mut self, message: &mut Vec<u8>) -> Result<()> {
         loop {
             let part = self.next_part().await?;
             let is_last = part.len() < BODY_MAX;
-            message.extend_from_slice(&self.input[part]);
+            self.message.extend_from_slice(&self.input[part]);
             if is_last {
+                message.clear();
+                std::mem::swap(message, &mut self.message);
                 return Ok(());
             }
         }

@@ -20,6 +20,7 @@ use crate::storage::files::FileCounters;
 use crate::storage::record;
 use crate::storage::trees::{InView, Trees};
 use crate::transactions::commit::CommitClock;
+use crate::transactions::held_commits::HeldCommits;
 use crate::transactions::transaction::Transaction;
 use crate::transactions::transaction_state::TransactionState;
 use crate::transactions::writers::Writers;
@@ -58,6 +59,7 @@ pub struct Engine {
     pub(crate) damage: Damage,
     pub(crate) full_disk: FullDisk,
     pub(crate) events: EventQueue,
+    pub(crate) held_commits: HeldCommits,
 }
 
 impl Engine {
@@ -87,7 +89,7 @@ impl Engine {
         self.writers.start(isolation, label, self.env.clock.now_us(), || self.wal.end_lsn().0)
     }
 
-    /// What a snapshot taken now sees: every commit that is stamped and acknowledged.
+    /// What a snapshot taken now sees: every commit that is stamped and acknowledged, and not held.
     pub(crate) fn visible_lsn(&self) -> u64 {
         let acknowledged = match self.wal.flush_mode() {
             FlushMode::Durable => {
@@ -95,7 +97,8 @@ impl Engine {
             }
             FlushMode::Written | FlushMode::Lazy => u64::MAX,
         };
-        self.commits.last_lsn.load(Ordering::Acquire).min(acknowledged)
+        let newest = self.commits.last_lsn.load(Ordering::Acquire);
+        newest.min(acknowledged).min(self.held_commits.visible_to())
     }
 
     pub(crate) fn register_snapshot(&self) -> Snapshot {
@@ -248,6 +251,7 @@ impl Engine {
 
     pub(crate) fn fail(&self, error: EngineError) -> EngineError {
         self.life.closed.store(true, Ordering::Release);
+        self.stop_holding_commits();
         self.life.failure.lock().get_or_insert(error).clone()
     }
 

@@ -96,6 +96,7 @@ pub use reads::scan::Cursor;
 pub use stats::EngineStats;
 pub use storage::trees::ChangeMark;
 pub use transactions::commit::UnsettledCommit;
+pub use transactions::held_commits::HoldPoint;
 pub use transactions::observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };

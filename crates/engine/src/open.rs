@@ -26,6 +26,7 @@ use crate::storage::files::{
 };
 use crate::storage::trees::{Leftovers, META_TREE, Trees};
 use crate::transactions::commit::CommitClock;
+use crate::transactions::held_commits::HeldCommits;
 use crate::transactions::transaction::Work;
 use crate::transactions::transaction_state::TransactionId;
 use crate::transactions::writers::Writers;
@@ -366,6 +367,7 @@ impl Parts {
             damage: Damage::default(),
             full_disk: FullDisk::default(),
             events: EventQueue::default(),
+            held_commits: HeldCommits::new(),
             env,
             wal,
             pool,

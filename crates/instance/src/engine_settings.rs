@@ -111,6 +111,9 @@ impl Instance {
                     self.globals.set(VariableId::known(DIRTY_PCT_LWM), setting.clone());
                 }
             }
+            name if name.starts_with("rpl_semi_sync_source_") => {
+                self.binary_log().iter().for_each(|log| log.semi_sync_changed());
+            }
             _ => {}
         }
     }

@@ -8,8 +8,18 @@ pub(crate) struct Source {
     /// Empty for one that has none.
     pub uuid: String,
     pub is_mariadb: bool,
+    /// It is told what is applied (semi-synchronous replication), and has been told so.
+    pub is_told: bool,
     /// Of the events, until a format description says otherwise.
     pub checksum: Checksum,
+}
+
+/// What a replica wants of its source.
+#[derive(Clone, Copy)]
+pub(crate) struct Wishes {
+    pub heartbeat_ms: u64,
+    /// It would tell what it has applied.
+    pub confirms: bool,
 }
 
 /// Why a source cannot be followed: an error number of replicas with its text.
@@ -19,17 +29,30 @@ pub(crate) struct Refusal {
 }
 
 const ER_REPLICA_FATAL_ERROR: u16 = 13117;
+const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
 
 async fn one_value(connection: &mut Connection, sql: &str) -> Result<String, Error> {
     let answer = connection.ask(sql).await?;
     Ok(if answer.rows() > 0 && answer.columns() > 0 { answer.cell(0, 0).text() } else { String::new() })
 }
 
+/// Whether the source has semi-synchronous replication, whatever it is called there.
+async fn knows_semi_sync(connection: &mut Connection) -> Result<bool, Error> {
+    for name in ["rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled"] {
+        match one_value(connection, &format!("SELECT @@GLOBAL.{name}")).await {
+            Ok(_) => return Ok(true),
+            Err(Error::Server { code: ER_UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
 /// Asks the source; `own` is this server's id and UUID.
 pub(crate) async fn greet(
     connection: &mut Connection,
     own: (u32, &str),
-    heartbeat_ms: u64,
+    wishes: Wishes,
 ) -> Result<Result<Source, Refusal>, Error> {
     let is_mariadb = connection.version().contains("MariaDB");
     let server_id = one_value(connection, "SELECT @@GLOBAL.server_id").await?.parse().unwrap_or(0);
@@ -51,8 +74,18 @@ pub(crate) async fn greet(
             .to_owned();
         return Ok(Err(Refusal { number: ER_REPLICA_FATAL_ERROR, message }));
     }
+    if is_mariadb {
+        let format = one_value(connection, "SELECT @@GLOBAL.binlog_format").await?;
+        if format != "ROW" {
+            let message = format!(
+                "The replica I/O thread stops because the source is MariaDB with binlog_format = {format}: only rows can be applied. \
+                 SET GLOBAL binlog_format = ROW there, and begin behind what was logged before."
+            );
+            return Ok(Err(Refusal { number: ER_REPLICA_FATAL_ERROR, message }));
+        }
+    }
     let mut settings = vec![
-        format!("SET @source_heartbeat_period = {0}, @master_heartbeat_period = {0}", heartbeat_ms * 1_000_000),
+        format!("SET @source_heartbeat_period = {0}, @master_heartbeat_period = {0}", wishes.heartbeat_ms * 1_000_000),
         "SET @source_binlog_checksum = @@GLOBAL.binlog_checksum, @master_binlog_checksum = @@GLOBAL.binlog_checksum"
             .to_owned(),
     ];
@@ -60,6 +93,10 @@ pub(crate) async fn greet(
         true => "SET @mariadb_slave_capability = 4".to_owned(),
         false => format!("SET @replica_uuid = '{0}', @slave_uuid = '{0}'", own.1),
     });
+    let is_told = wishes.confirms && knows_semi_sync(connection).await?;
+    if is_told {
+        settings.push("SET @rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1".to_owned());
+    }
     for sql in &settings {
         connection.ask(sql).await?;
     }
@@ -67,5 +104,5 @@ pub(crate) async fn greet(
         "CRC32" => Checksum::Crc32,
         _ => Checksum::None,
     };
-    Ok(Ok(Source { server_id, uuid, is_mariadb, checksum }))
+    Ok(Ok(Source { server_id, uuid, is_mariadb, is_told, checksum }))
 }

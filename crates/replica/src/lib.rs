@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod apply;
+mod confirmations;
 mod copy;
 mod greeting;
 mod receiver;

@@ -7,7 +7,7 @@ use client::{Connection, Dsn, DumpFrom, Error, TlsMode};
 use instance::replication::{Channel, Failure, Part, ReceiverState, SourceSettings};
 use instance::{Instance, LogLevel, unix_now_us};
 
-use crate::greeting::{Refusal, greet};
+use crate::greeting::{Refusal, Wishes, greet};
 use crate::stream::{Stream, StreamEnd};
 
 const ER_CONNECT: u16 = 2003;
@@ -138,7 +138,9 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     let globals = &instance.globals;
     let own_id = globals.by_name("server_id").as_unsigned() as u32;
     let uuid = globals.by_name("server_uuid");
-    let source = match greet(&mut connection, (own_id, uuid.as_text()), settings.heartbeat_ms).await {
+    let confirms = globals.by_name("rpl_semi_sync_replica_enabled").as_boolean();
+    let wishes = Wishes { heartbeat_ms: settings.heartbeat_ms, confirms };
+    let source = match greet(&mut connection, (own_id, uuid.as_text()), wishes).await {
         Ok(Ok(source)) => source,
         Ok(Err(Refusal { number, message })) => return Attempt::Refused(number, message),
         Err(error) => return outcome(error, ER_LOST),
@@ -146,6 +148,14 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     {
         let mut status = channel.status.lock();
         (status.source_id, status.source_uuid) = (source.server_id, source.uuid.clone());
+    }
+    if confirms && !source.is_told {
+        let told = format!(
+            "replica receiver for channel '{}': the source does not support semi-synchronous replication, so it is not told what is \
+             applied here",
+            channel.name
+        );
+        instance.log_at(LogLevel::Warning, &told);
     }
     if settings.auto_position && source.is_mariadb {
         let message = "SOURCE_AUTO_POSITION = 1 cannot be used with a MariaDB source, whose identifiers have another form";
@@ -164,8 +174,11 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     show(channel, ReceiverState::On, "Waiting for source to send event");
     channel.status.lock().forget_failure(Part::Receiver);
     *attempts = 0;
-    let mut stream = Stream::new(channel.clone(), &source, own_id);
-    match stream.run(&mut connection, limit).await {
+    channel.status.lock().confirms = source.is_told;
+    let mut stream = Stream::new((instance.clone(), channel.clone()), &source, own_id);
+    let end = stream.run(&mut connection, limit).await;
+    channel.status.lock().confirms = false;
+    match end {
         StreamEnd::Stopped => Attempt::Stopped,
         StreamEnd::Abandoned => Attempt::Again,
         StreamEnd::Lost(error) => outcome(error, ER_LOST),

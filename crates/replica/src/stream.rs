@@ -5,11 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use binlog::{CHECKSUM_BYTES, Checksum, Event, EventHeader, FormatDescription, event_type, split_event};
-use client::{Connection, Error};
+use binlog::{
+    CHECKSUM_BYTES, Checksum, Event, EventHeader, FormatDescription, Gtid, event_type, split_event,
+};
+use client::{Connection, Error, take_confirmation_mark};
 use instance::replication::{AppliedTransaction, Channel, Part};
-use instance::unix_now_us;
+use instance::{Instance, unix_now_us};
 
+use crate::confirmations::Confirmations;
 use crate::greeting::Source;
 
 /// Why a stream has ended.
@@ -24,59 +27,103 @@ pub(crate) enum StreamEnd {
 
 /// What events of a connection need.
 pub(crate) struct Stream {
+    pub instance: Arc<Instance>,
     pub channel: Arc<Channel>,
     pub checksum: Checksum,
     pub own_id: u32,
     pub ignored: Vec<u64>,
+    /// `None` for a source that is not told what is applied.
+    confirmations: Option<Confirmations>,
     /// Of the transaction that comes.
     skips: bool,
+    gtid: Option<Gtid>,
     high: u64,
 }
 
 impl Stream {
-    pub(crate) fn new(channel: Arc<Channel>, source: &Source, own_id: u32) -> Stream {
+    pub(crate) fn new(
+        (instance, channel): (Arc<Instance>, Arc<Channel>),
+        source: &Source,
+        own_id: u32,
+    ) -> Stream {
         let ignored = channel.settings.lock().ignore_server_ids.clone();
-        Stream { channel, checksum: source.checksum, own_id, ignored, skips: false, high: 0 }
+        let confirmations = source.is_told.then(Confirmations::default);
+        let checksum = source.checksum;
+        Stream {
+            instance,
+            channel,
+            checksum,
+            own_id,
+            ignored,
+            confirmations,
+            skips: false,
+            gtid: None,
+            high: 0,
+        }
     }
 
     /// Receives until something ends it; `silence` is how long the source may say nothing.
     pub(crate) async fn run(&mut self, connection: &mut Connection, silence: Duration) -> StreamEnd {
         let mut event = Vec::new();
         loop {
-            let received = {
-                let channel = self.channel.clone();
-                let next = connection.next_event(&mut event);
-                let mut next = std::pin::pin!(next);
-                loop {
-                    let news = channel.relay.news();
-                    if let Some(end) = self.asked_to_end() {
-                        return end;
-                    }
-                    tokio::select! {
-                        biased;
-                        received = tokio::time::timeout(silence, &mut next) => match received {
-                            Ok(received) => break received,
-                            Err(_) => return StreamEnd::Lost(silent()),
-                        },
-                        _ = news => {}
-                    }
-                }
-            };
-            match received {
+            match self.receive(connection, &mut event, silence).await {
                 Ok(true) => {}
                 Ok(false) => return StreamEnd::Lost(ended()),
-                Err(error) => return StreamEnd::Lost(error),
+                Err(end) => return end,
             }
-            match self.take(&mut event) {
-                Ok(false) => {}
-                Ok(true) => {
-                    if let Some(end) = self.relay(&event).await {
-                        return end;
-                    }
-                }
+            let asks = match self.confirmations.as_ref().map(|_| take_confirmation_mark(&mut event)) {
+                None => false,
+                Some(Ok(asks)) => asks,
+                Some(Err(error)) => return StreamEnd::Lost(error),
+            };
+            let is_relayed = match self.take(&mut event) {
+                Ok(is_relayed) => is_relayed,
                 Err(error) => return StreamEnd::Lost(Error::Usage(error.to_string())),
+            };
+            if asks && let Some(confirmations) = &mut self.confirmations {
+                let status = self.channel.status.lock();
+                confirmations.ask(self.gtid, (&status.read_file, status.read_position), is_relayed);
+            }
+            if is_relayed && let Some(end) = self.relay(&event).await {
+                return end;
             }
         }
+    }
+
+    /// The next event; false when there will be none. Meanwhile the source is told what is applied, if it wants to know.
+    async fn receive(
+        &mut self,
+        connection: &mut Connection,
+        event: &mut Vec<u8>,
+        silence: Duration,
+    ) -> Result<bool, StreamEnd> {
+        let (instance, channel) = (self.instance.clone(), self.channel.clone());
+        loop {
+            let news = channel.relay.news();
+            let applied = instance.replication.progress.register();
+            if let Some(end) = self.asked_to_end() {
+                return Err(end);
+            }
+            self.confirm(connection).await.map_err(StreamEnd::Lost)?;
+            let waits_for_applier = self.confirmations.as_ref().is_some_and(|asked| !asked.is_empty());
+            tokio::select! {
+                biased;
+                received = tokio::time::timeout(silence, connection.next_event(event)) => {
+                    return received.unwrap_or_else(|_| Err(silent())).map_err(StreamEnd::Lost);
+                }
+                () = news => {}
+                () = applied, if waits_for_applier => {}
+            }
+        }
+    }
+
+    /// Tells the source what has been applied, once that is durable.
+    async fn confirm(&mut self, connection: &mut Connection) -> Result<(), Error> {
+        let Some(confirmations) = &mut self.confirmations else { return Ok(()) };
+        let Some((file, position)) = confirmations.take_applied(&self.channel) else { return Ok(()) };
+        let settled = self.instance.engine().settle_commits().await;
+        settled.map_err(|error| Error::Usage(error.to_string()))?;
+        connection.confirm_events(&file, position).await
     }
 
     fn asked_to_end(&self) -> Option<StreamEnd> {
@@ -127,10 +174,11 @@ impl Stream {
                 drop(status);
                 return self.strip(bytes);
             }
-            event_type::GTID | event_type::ANONYMOUS_GTID => {
+            event_type::GTID | event_type::ANONYMOUS_GTID | event_type::MARIADB_GTID => {
                 self.skips =
                     header.server_id == self.own_id || self.ignored.contains(&u64::from(header.server_id));
                 if let Event::Gtid(head) = Event::decode(&raw)? {
+                    self.gtid = head.gtid;
                     head.gtid.iter().for_each(|gtid| status.retrieved.add(*gtid));
                     let now = unix_now_us();
                     status.last_queued = AppliedTransaction {

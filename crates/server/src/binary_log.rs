@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use binlog::{Checksum, DatabaseFilter, ServerUuid};
+use engine::HoldPoint;
 use env::Env;
 use instance::Instance;
-use source::{BinaryLog, BinaryLogConfig, LiveSettings, Position, load_position, store_position};
+use source::{
+    BinaryLog, BinaryLogConfig, LiveSettings, Position, SemiSyncSettings, load_position, store_position,
+};
 
 use crate::options::Settings;
 use crate::version::PROTOCOL_VERSION;
@@ -60,6 +63,7 @@ impl BinaryLogPlan {
         let log = BinaryLog::open(env.clone(), server.engine().clone(), config).await;
         let log = log.map_err(|error| failed(&error))?;
         if is_on {
+            log.semi_sync_changed();
             server.set_binary_log(log);
             return Ok(());
         }
@@ -70,13 +74,26 @@ impl BinaryLogPlan {
 }
 
 fn live_settings(instance: &std::sync::Weak<Instance>) -> LiveSettings {
+    let instance = instance.upgrade();
+    let globals = instance.as_ref().map(|instance| &instance.globals);
     let number = |name: &'static str, without: u64| {
-        instance.upgrade().map_or(without, |instance| instance.globals.by_name(name).as_unsigned())
+        globals.map_or(without, |globals| globals.by_name(name).as_unsigned())
+    };
+    let is_set = |name: &'static str| globals.is_some_and(|globals| globals.by_name(name).as_boolean());
+    let hides = globals
+        .is_some_and(|globals| globals.by_name("rpl_semi_sync_source_wait_point").as_text() == "AFTER_SYNC");
+    let semi_sync = SemiSyncSettings {
+        is_enabled: is_set("rpl_semi_sync_source_enabled"),
+        timeout_ms: number("rpl_semi_sync_source_timeout", 0),
+        replicas: number("rpl_semi_sync_source_wait_for_replica_count", 1) as usize,
+        waits_without: is_set("rpl_semi_sync_source_wait_no_replica"),
+        point: if hides { HoldPoint::BeforeSeen } else { HoldPoint::BeforeAnswer },
     };
     LiveSettings {
         server_id: number("server_id", 1) as u32,
         file_bytes_max: number("max_binlog_size", 1 << 30),
         dependency_keys_max: number("binlog_transaction_dependency_history_size", 1),
         expire_seconds: number("binlog_expire_logs_seconds", 0),
+        semi_sync,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use auth::Privilege;
 use datum::{ErrorCode, SqlError, Value};
 use expression::SessionServices;
-use source::{EventStream, Replica, SourceError, StreamOptions};
+use source::{EventStream, Replica, SemiSyncReplica, SourceError, StreamOptions};
 
 use crate::session::Session;
 
@@ -52,6 +52,17 @@ impl Session {
 
     fn replica_variable(&self, names: [&str; 2]) -> Option<Value> {
         names.iter().find_map(|name| self.shared.user_variable(name)).map(|(value, _)| value)
+    }
+
+    /// Whether a reader confirms what it has, which it has said with a variable; it does as long as what this returns lives.
+    pub fn semi_sync_replica(&self, server_id: u32) -> Option<SemiSyncReplica> {
+        let confirms = match self.replica_variable(["rpl_semi_sync_replica", "rpl_semi_sync_slave"])? {
+            Value::Int(number) => number != 0,
+            Value::UInt(number) => number != 0,
+            _ => false,
+        };
+        let log = self.instance.binary_log().filter(|_| confirms)?;
+        Some(log.semi_sync_replica(server_id))
     }
 
     /// Readers say with a variable that they know checksums.

@@ -11,6 +11,7 @@ mod files;
 mod log;
 mod position;
 mod replicas;
+mod semi_sync;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -20,4 +21,5 @@ pub use error::SourceError;
 pub use log::{BinaryLog, BinaryLogConfig, LiveSettings, LogFile};
 pub use position::{POSITION_FILE, Position, load_position, store_position};
 pub use replicas::{Registration, Replica};
-pub use stream::{EventStream, StreamOptions};
+pub use semi_sync::{SemiSyncFigures, SemiSyncReplica, SemiSyncSettings};
+pub use stream::{EventStream, StreamOptions, StreamedEvent};

@@ -3,6 +3,7 @@
 //! Invariant: `files` and `executed` say what readers may see: all of it is in the files. Only the task changes them.
 use crate::SourceError;
 use crate::replicas::Replicas;
+use crate::semi_sync::{SemiSync, SemiSyncSettings};
 use crate::writer::Writer;
 use binlog::{Checksum, DatabaseFilter, GtidSet, ServerUuid};
 use engine::Engine;
@@ -42,6 +43,8 @@ pub struct LiveSettings {
     pub dependency_keys_max: u64,
     /// `binlog_expire_logs_seconds`; 0 keeps all.
     pub expire_seconds: u64,
+    /// `rpl_semi_sync_source_*`; `BinaryLog::semi_sync_changed` has to be told of a change.
+    pub semi_sync: SemiSyncSettings,
 }
 
 /// One file, as far as readers may see it.
@@ -88,6 +91,7 @@ pub struct BinaryLog {
     /// How many streams are in a file.
     readers: Mutex<BTreeMap<u64, usize>>,
     pub(crate) replicas: Mutex<Replicas>,
+    pub(crate) semi_sync: SemiSync,
 }
 
 impl BinaryLog {
@@ -108,6 +112,7 @@ impl BinaryLog {
             ended: Mutex::new(false),
             readers: Mutex::default(),
             replicas: Mutex::default(),
+            semi_sync: SemiSync::default(),
         });
         let writer = Writer::open(log.clone()).await?;
         let task = log.clone();
@@ -119,6 +124,7 @@ impl BinaryLog {
             *task.ended.lock() = true;
             task.requests.lock().drain(..).for_each(|(_, done)| done.set());
             task.progress.wake_all();
+            task.semi_sync.wake();
         };
         log.env.spawner.spawn("binary-log", Box::pin(run));
         Ok(log)

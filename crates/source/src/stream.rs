@@ -29,6 +29,21 @@ pub struct StreamOptions {
     pub without_checksums: bool,
 }
 
+/// One event as its reader takes it.
+#[derive(Debug)]
+pub struct StreamedEvent {
+    /// The whole event.
+    pub bytes: Vec<u8>,
+    /// Where it ends in the present file; 0 for one that is not in a file.
+    pub ends_at: u64,
+}
+
+impl StreamedEvent {
+    fn made_up(bytes: Vec<u8>) -> StreamedEvent {
+        StreamedEvent { bytes, ends_at: 0 }
+    }
+}
+
 /// See the head of this file.
 pub struct EventStream {
     log: Arc<BinaryLog>,
@@ -39,7 +54,7 @@ pub struct EventStream {
     checksum: Checksum,
     options: StreamOptions,
     /// What a reader is told before the first event.
-    opening: Vec<Vec<u8>>,
+    opening: Vec<StreamedEvent>,
 }
 
 impl EventStream {
@@ -65,6 +80,11 @@ impl EventStream {
         self.log.file_name(self.number)
     }
 
+    /// Its number.
+    pub fn file_number(&self) -> u64 {
+        self.number
+    }
+
     /// Where the next event begins.
     pub fn position(&self) -> u64 {
         self.position
@@ -82,11 +102,11 @@ impl EventStream {
         self.checksum = description.checksum;
         let rotate = Event::Rotate { position: self.position, file: self.file_name() };
         let rotate = self.made_up(&rotate);
-        self.opening.push(rotate);
+        self.opening.push(StreamedEvent::made_up(rotate));
         if self.position > MAGIC.len() as u64 {
             let header = EventHeader { next_position: 0, ..raw.header };
             let event = self.framed(&RawEvent { header, body: raw.body });
-            self.opening.push(event);
+            self.opening.push(StreamedEvent::made_up(event));
         }
         Ok(())
     }
@@ -137,7 +157,7 @@ impl EventStream {
     }
 
     /// The next events, whole; none at the end of what is there.
-    pub async fn next(&mut self) -> Result<Vec<Vec<u8>>, SourceError> {
+    pub async fn next(&mut self) -> Result<Vec<StreamedEvent>, SourceError> {
         if !self.opening.is_empty() {
             return Ok(std::mem::take(&mut self.opening));
         }
@@ -166,7 +186,7 @@ impl EventStream {
         }
     }
 
-    async fn read_events(&mut self, end: u64) -> Result<Vec<Vec<u8>>, SourceError> {
+    async fn read_events(&mut self, end: u64) -> Result<Vec<StreamedEvent>, SourceError> {
         let piece = read_events(&*self.file, self.position, end, READ_BYTES).await?;
         let piece = piece.ok_or(SourceError::WrongPosition(self.position))?;
         let (mut events, mut at) = (Vec::new(), 0);
@@ -182,8 +202,8 @@ impl EventStream {
                     at += bytes as usize;
                 }
                 None => {
-                    events.push(self.framed(&raw));
                     self.position += u64::from(header.length);
+                    events.push(StreamedEvent { bytes: self.framed(&raw), ends_at: self.position });
                     at = end;
                 }
             }

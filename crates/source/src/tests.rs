@@ -1,5 +1,7 @@
 //! The binary log on a machine that stops at some operation on the disk: it equals the commits at every such point, and what
 //! a reader has seen before is there again in the same bytes.
+mod semi_sync;
+
 use crate::*;
 use binlog::{
     Checksum, CommitPackage, Event, EventHeader, FileOfEvents, GtidChoice, Query, ServerUuid, event_type,
@@ -111,6 +113,10 @@ struct Known {
 }
 
 async fn open(env: &Env) -> (Arc<Engine>, Arc<BinaryLog>) {
+    open_with(env, Arc::new(Mutex::new(semi_sync::DISABLED))).await
+}
+
+async fn open_with(env: &Env, semi_sync: Arc<Mutex<SemiSyncSettings>>) -> (Arc<Engine>, Arc<BinaryLog>) {
     let position = load_position(env).await.expect("a position or none");
     let options = EngineOptions {
         page_size_bytes: 4096,
@@ -127,11 +133,12 @@ async fn open(env: &Env) -> (Arc<Engine>, Arc<BinaryLog>) {
         checksum: Checksum::Crc32,
         databases: Arc::default(),
         now_s: || 1,
-        live: Box::new(|| LiveSettings {
+        live: Box::new(move || LiveSettings {
             server_id: 1,
             file_bytes_max: 20_000,
             dependency_keys_max: 1000,
             expire_seconds: 0,
+            semi_sync: *semi_sync.lock(),
         }),
     };
     let log = BinaryLog::open(env.clone(), engine.clone(), config).await.expect("the binary log opens");
@@ -147,7 +154,7 @@ async fn read_all(log: &Arc<BinaryLog>) -> Vec<Vec<u8>> {
         if events.is_empty() {
             return all;
         }
-        for event in events {
+        for StreamedEvent { bytes: event, .. } in events {
             let raw = split_event(&event, Checksum::Crc32).expect("a sound event");
             if matches!(raw.header.event_type, event_type::GTID | event_type::QUERY | event_type::XID) {
                 all.push(event);
@@ -359,7 +366,7 @@ fn a_reader_begins_where_its_transactions_end() {
                 if events.is_empty() {
                     break;
                 }
-                for event in events {
+                for StreamedEvent { bytes: event, .. } in events {
                     let raw = split_event(&event, Checksum::Crc32).expect("a sound event");
                     if let Ok(Event::Gtid(event)) = Event::decode(&raw) {
                         numbers.extend(event.gtid.map(|gtid| gtid.number));

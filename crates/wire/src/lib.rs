@@ -20,6 +20,7 @@ mod parameter;
 
 mod binary_row;
 mod column;
+mod confirmation;
 mod reply;
 mod session_change;
 mod text_row;
@@ -28,6 +29,7 @@ pub use binary_row::BinaryRow;
 pub use capability::{Capabilities, StatusFlags};
 pub use column::{ColumnDefinition, ColumnDefinitions, ColumnFlags, ColumnType};
 pub use command::{BinlogDump, Command, CursorKind, QueryAttribute};
+pub use confirmation::Confirmation;
 pub use connection::{Connection, ConnectionConfig, Event};
 pub use error::ProtocolError;
 pub use field::{FieldReader, Truncated, put_length_encoded_bytes, put_length_encoded_integer};

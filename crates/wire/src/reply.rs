@@ -4,6 +4,7 @@
 //! layout. Called by `server::connection` and its result encoder.
 
 use crate::capability::{Capabilities, StatusFlags};
+use crate::confirmation::CONFIRMATION_MARK;
 use crate::error::ProtocolError;
 use crate::field::{put_length_encoded_bytes, put_length_encoded_integer};
 use crate::packet::PacketWriter;
@@ -130,6 +131,18 @@ impl PacketWriter {
             out.push(OK_HEADER);
             out.extend_from_slice(event);
         });
+    }
+
+    /// The same to a replica that confirms what it has (semi-synchronous replication); `asks`: it is to confirm this one. Its answer is a
+    /// packet of number 0, and what follows is numbered behind that.
+    pub fn event_to_confirm(&mut self, event: &[u8], asks: bool) {
+        self.packet(|out| {
+            out.extend_from_slice(&[OK_HEADER, CONFIRMATION_MARK, u8::from(asks)]);
+            out.extend_from_slice(event);
+        });
+        if asks {
+            self.set_sequence(1);
+        }
     }
 
     /// COM_STATISTICS is answered with bare text.

@@ -2,7 +2,7 @@
 use binlog::{Checksum, Event, Events, GtidEvent, RowsKind, header_flag, rows_flag, split_event};
 use datum::{SqlError, Value};
 use parser::ast::Limit;
-use source::{EventStream, StreamOptions};
+use source::{EventStream, StreamOptions, StreamedEvent};
 
 use super::conditions::offset_and_count;
 use crate::caller::Caller;
@@ -109,7 +109,7 @@ impl Caller<'_> {
             if events.is_empty() || stream.file_name() != name {
                 return Ok(rows);
             }
-            for bytes in events {
+            for StreamedEvent { bytes, .. } in events {
                 let raw =
                     split_event(&bytes, Checksum::Crc32).map_err(|error| stream_error(&error.into()))?;
                 if raw.header.next_position == 0 {
@@ -165,7 +165,7 @@ fn event_name(event: &Event) -> &'static str {
         Event::Heartbeat { .. } => "Heartbeat",
         Event::RowsQuery(_) => "Rows_query",
         Event::TransactionPayload(_) => "Transaction_payload",
-        Event::Ignored(_) => "Unknown",
+        Event::MariaDbGtid(_) | Event::Ignored(_) => "Unknown",
     }
 }
 

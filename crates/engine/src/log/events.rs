@@ -152,6 +152,7 @@ impl LoggedPieces<'_> {
         }
         let events = CommittedEvents { lsn, bytes: self.bytes.clone() };
         self.is_queued.store(true, Ordering::Relaxed);
+        self.engine.held_commits.arrived(lsn);
         self.engine.events.push(events, self.first_piece);
     }
 }
@@ -355,6 +356,7 @@ impl Engine {
 
     /// Lets `next_events` end once the queue is empty.
     pub fn stop_events(&self) {
+        self.stop_holding_commits();
         self.events.stopping.store(true, Ordering::Release);
         self.events.news.notify();
     }

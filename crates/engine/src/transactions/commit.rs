@@ -34,7 +34,7 @@ impl UnsettledCommit {
     /// Returns once the commit is durable as `flush_at_commit` asks.
     pub async fn settle(self) -> Result<(), EngineError> {
         if self.lsn > 0 {
-            self.engine.acknowledge(self.lsn).await?;
+            self.engine.answer(self.lsn).await?;
         }
         if let Some(changes) = self.changes {
             self.engine.stats.commits.fetch_add(1, Relaxed);
@@ -249,8 +249,23 @@ impl Engine {
         self.acknowledge(lsn).await
     }
 
-    /// Waits until a commit at `lsn` may be acknowledged.
+    /// Waits until a commit at `lsn` may be seen.
     pub(crate) async fn acknowledge(&self, lsn: u64) -> Result<(), EngineError> {
+        self.wait_for_log(lsn).await?;
+        if self.held_commits.visible_to() < lsn {
+            self.held_commits.passed(lsn).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until whoever has committed at `lsn` may be answered.
+    pub(crate) async fn answer(&self, lsn: u64) -> Result<(), EngineError> {
+        self.acknowledge(lsn).await?;
+        self.held_commits.passed(lsn).await;
+        Ok(())
+    }
+
+    async fn wait_for_log(&self, lsn: u64) -> Result<(), EngineError> {
         if self.wal.durable_lsn().0 >= lsn {
             return Ok(());
         }

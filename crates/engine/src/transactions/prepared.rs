@@ -48,7 +48,7 @@ impl Transaction {
                 engine.locks.intervals.release(&state, tree);
             }
         }
-        engine.acknowledge(lsn).await?;
+        engine.answer(lsn).await?;
         Ok(PreparedTransaction { xid, work: self.work.take() })
     }
 }
@@ -127,7 +127,7 @@ impl Work {
         let events = self.log_events(&engine).await?;
         let lsn = engine.log_unprepared(&state, events.as_ref()).await?;
         self.events = None;
-        engine.acknowledge(lsn).await
+        engine.answer(lsn).await
     }
 
     /// Logs the pieces of the events that do not fit beside the record which makes them count.

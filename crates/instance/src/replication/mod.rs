@@ -14,7 +14,7 @@ mod until;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use binlog::GtidSet;
+use binlog::{Gtid, GtidSet};
 use env::sync::WaitQueue;
 use parking_lot::Mutex;
 
@@ -73,6 +73,13 @@ pub struct Channel {
 impl Channel {
     pub fn applied(&self) -> Applied {
         self.applied.lock().clone()
+    }
+
+    /// Whether a transaction of the source has been committed here: the one of this identifier, or whichever ends at this place.
+    pub fn has_applied(&self, gtid: Option<Gtid>, (file, position): (&str, u64)) -> bool {
+        let applied = self.applied.lock();
+        gtid.is_some_and(|gtid| applied.executed.contains(gtid))
+            || until::is_at((&applied.file, applied.position), (file, position))
     }
 
     pub fn stored_bytes(&self) -> Option<usize> {

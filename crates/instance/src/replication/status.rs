@@ -55,6 +55,8 @@ pub struct ChannelStatus {
     /// When the event that is applied was made, in seconds since 1970; 0 when all is applied.
     pub event_second: u32,
     pub retries: u64,
+    /// The source is told how far its transactions are applied (semi-synchronous replication).
+    pub confirms: bool,
     /// The connections that the process list shows.
     pub receiver_thread: Option<u32>,
     pub applier_thread: Option<u32>,

@@ -27,6 +27,16 @@ fn number_of(file: &str) -> Option<(&str, u64)> {
     Some((base, number.parse().ok()?))
 }
 
+/// Whether a place in a source's files is at another one, or behind it.
+pub(super) fn is_at((file, position): (&str, u64), (wanted_file, wanted): (&str, u64)) -> bool {
+    match (number_of(file), number_of(wanted_file)) {
+        (Some((base, number)), Some((wanted_base, wanted_number))) if base == wanted_base => {
+            (number, position) >= (wanted_number, wanted)
+        }
+        _ => file == wanted_file && position >= wanted,
+    }
+}
+
 impl Until {
     /// As SHOW REPLICA STATUS names it.
     pub fn name(&self) -> &'static str {
@@ -52,15 +62,7 @@ impl Until {
         match self {
             Until::Never => false,
             Until::NoGaps => true,
-            Until::Position { file, position } => {
-                let (here, there) = (number_of(&applied.file), number_of(file));
-                match (here, there) {
-                    (Some((base, number)), Some((wanted, last))) if base == wanted => {
-                        (number, applied.position) >= (last, *position)
-                    }
-                    _ => applied.file == *file && applied.position >= *position,
-                }
-            }
+            Until::Position { file, position } => is_at((&applied.file, applied.position), (file, *position)),
             Until::Before(set) => {
                 let mut left = set.clone();
                 left.remove_all(&executed());

@@ -192,6 +192,13 @@ impl Applier {
         let is_passing = matches!(self.stage, Stage::Passing | Stage::PassingInside);
         match event {
             Event::Gtid(head) => return self.begin(head, raw).await,
+            Event::MariaDbGtid(head) => {
+                self.begin(GtidEvent::default(), raw).await?;
+                if !head.is_standalone && self.stage == Stage::Headed {
+                    self.open();
+                }
+                return Ok(());
+            }
             Event::Rotate { position, file } => {
                 if self.stage == Stage::Outside {
                     let next = &mut self.applying().next;

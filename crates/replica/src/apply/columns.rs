@@ -14,6 +14,13 @@ const ER_REPLICA_CONVERSION_FAILED: ErrorCode = ErrorCode::new(
     "Column %s of table '%s.%s' cannot be converted from type '%s' to type '%s'",
 );
 
+/// MariaDB's JSON is text that it has checked.
+const ER_INVALID_JSON_TEXT: ErrorCode = ErrorCode::new(
+    3140,
+    "22032",
+    "The text that the source sends for the JSON column %s is no JSON document",
+);
+
 /// A table of the source with the table here.
 pub struct Columns {
     /// As it came.
@@ -52,12 +59,12 @@ impl Columns {
     }
 
     /// The columns of an image by their places here.
-    pub fn placed(&self, image: RowImage) -> Vec<Option<Value>> {
+    pub fn placed(&self, image: RowImage) -> Result<Vec<Option<Value>>, SqlError> {
         let mut placed = vec![None; self.table.columns.len()];
         for (value, place) in image.into_iter().zip(&self.places) {
-            placed[*place] = value.map(|value| kept(value, &self.table.columns[*place]));
+            placed[*place] = value.map(|value| kept(value, &self.table.columns[*place])).transpose()?;
         }
-        placed
+        Ok(placed)
     }
 }
 
@@ -68,20 +75,26 @@ fn fits(from: WireType, to: WireType) -> bool {
         (type_code::STRING, type_code::STRING) => true,
         (type_code::VARCHAR | type_code::VAR_STRING, type_code::VARCHAR) => true,
         (type_code::BLOB, type_code::BLOB) => from.metadata <= to.metadata,
+        // The JSON of MariaDB is text.
+        (type_code::BLOB, type_code::JSON) => true,
         (type_code::ENUM | type_code::SET, _) => code == own,
         _ => code == own && from.metadata == to.metadata,
     }
 }
 
 /// The value as rows here have it: the binary log leaves padding out.
-fn kept(value: Value, column: &ColumnDef) -> Value {
-    match (value, &column.column_type.kind) {
+fn kept(value: Value, column: &ColumnDef) -> Result<Value, SqlError> {
+    Ok(match (value, &column.column_type.kind) {
         (Value::Bytes(mut bytes), TypeKind::Binary) => {
             bytes.resize(bytes.len().max(column.column_type.length as usize), 0);
             Value::Bytes(bytes)
         }
+        (Value::Bytes(text), TypeKind::Json) => {
+            let invalid = |_| ER_INVALID_JSON_TEXT.with(&[&column.name]);
+            Value::Json(datum::normalize_json(&text).map_err(invalid)?)
+        }
         (value, _) => value,
-    }
+    })
 }
 
 /// What a column gets that the event does not have; an expression is not here.

@@ -100,8 +100,8 @@ impl ApplierSession {
     ) -> Result<(), SqlError> {
         let timeout_us = self.settings().row_lock_wait_timeout_s.saturating_mul(1_000_000);
         let wait = WaitPolicy::Wait { timeout_us };
-        let before = change.before.map(|image| mapped.columns.placed(image));
-        let after = change.after.map(|image| mapped.columns.placed(image));
+        let before = change.before.map(|image| mapped.columns.placed(image)).transpose()?;
+        let after = change.after.map(|image| mapped.columns.placed(image)).transpose()?;
         let Some(image) = before else {
             let row = self.new_row(mapped, after.unwrap_or_default())?;
             return self.insert_applied(mapped, row, wait, conflicts).await;

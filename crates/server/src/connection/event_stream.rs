@@ -1,13 +1,16 @@
 //! COM_BINLOG_DUMP: events of the binary log as packets, until the reader has gone or has all.
 //!
 //! Invariant: each packet is one whole event behind a zero byte. While there is nothing new the connection waits for the writer of
-//! the log; only heartbeats that the reader has asked for need a timer.
+//! the log; only heartbeats that the reader has asked for need a timer. A replica of semi-synchronous replication also says how far
+//! it is; nobody else may say anything.
+use std::future::poll_fn;
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use binlog::GtidSet;
 use datum::{SqlError, error_code};
-use source::{EventStream, SourceError, StreamOptions};
-use wire::{BinlogDump, StatusFlags};
+use source::{EventStream, SemiSyncReplica, SourceError, StreamOptions, StreamedEvent};
+use wire::{BinlogDump, Confirmation, PacketReader, StatusFlags};
 
 use super::client::flush;
 use super::commands::Context;
@@ -34,6 +37,32 @@ fn options_of(dump: &BinlogDump<'_>) -> Result<StreamOptions, SqlError> {
     Ok(StreamOptions { executed, file, position: dump.position, without_checksums: false })
 }
 
+/// A reader that confirms, and what it has sent.
+struct Confirming {
+    replica: SemiSyncReplica,
+    reader: PacketReader,
+}
+
+impl Confirming {
+    /// Takes the confirmations that have arrived.
+    fn take(&mut self) -> Result<(), wire::ProtocolError> {
+        while let Some((packet, _)) = self.reader.next_packet(0, Confirmation::BYTES_MAX)? {
+            let confirmation = Confirmation::decode(self.reader.payload(packet))?;
+            let file = String::from_utf8_lossy(confirmation.file);
+            self.replica.confirm(&file, confirmation.position);
+        }
+        Ok(())
+    }
+}
+
+/// What a stream that has sent everything has waited for.
+enum Awaited {
+    Events,
+    /// Nothing came for so long that the reader wants to hear of the server.
+    Heartbeat,
+    ReaderGone,
+}
+
 impl Context<'_> {
     pub(super) async fn send_events(&mut self, dump: BinlogDump<'_>) -> StreamEnd {
         let opened = match options_of(&dump) {
@@ -48,6 +77,8 @@ impl Context<'_> {
             }
         };
         let heartbeat = self.session.heartbeat_period();
+        let replica = self.session.semi_sync_replica(dump.server_id);
+        let mut confirming = replica.map(|replica| Confirming { replica, reader: PacketReader::default() });
         loop {
             match stream.next().await {
                 Ok(events) if events.is_empty() => {
@@ -58,16 +89,30 @@ impl Context<'_> {
                     if self.flush_events().await.is_err() {
                         return StreamEnd::ReaderGone;
                     }
-                    if let Err(error) = self.wait_for_events(&stream, heartbeat).await {
-                        return self.end_events(&error);
+                    confirming.iter().for_each(|confirming| confirming.replica.has_caught_up());
+                    match self.wait_for_events(&stream, heartbeat, confirming.as_mut()).await {
+                        Ok(Awaited::Events) => {}
+                        Ok(Awaited::Heartbeat) => {
+                            let bytes = stream.heartbeat();
+                            self.put_event(&StreamedEvent { bytes, ends_at: 0 }, 0, confirming.as_ref());
+                        }
+                        Ok(Awaited::ReaderGone) => return StreamEnd::ReaderGone,
+                        Err(error) => return self.end_events(&error),
                     }
                 }
                 Ok(events) => {
                     for event in &events {
-                        self.put_event(event);
+                        self.put_event(event, stream.file_number(), confirming.as_ref());
                         if self.writer.pending().len() >= FLUSH_BYTES && self.flush_events().await.is_err() {
                             return StreamEnd::ReaderGone;
                         }
+                    }
+                    if let Some(confirming) = &mut confirming
+                        && poll_fn(|context| Poll::Ready(self.read_confirmations(context, confirming)))
+                            .await
+                            .is_ready()
+                    {
+                        return StreamEnd::ReaderGone;
                     }
                 }
                 Err(error) => return self.end_events(&error),
@@ -84,30 +129,53 @@ impl Context<'_> {
         StreamEnd::Over
     }
 
-    fn put_event(&mut self, event: &[u8]) {
-        self.writer.event(event);
+    fn put_event(&mut self, event: &StreamedEvent, file: u64, confirming: Option<&Confirming>) {
+        match confirming {
+            None => self.writer.event(&event.bytes),
+            Some(confirming) => {
+                let asks = event.ends_at > 0 && confirming.replica.asks_at(file, event.ends_at);
+                self.writer.event_to_confirm(&event.bytes, asks);
+            }
+        }
     }
 
     async fn flush_events(&mut self) -> std::io::Result<()> {
         flush(self.stream, self.writer, self.write_timeout, Some(&self.process.kill)).await
     }
 
+    /// Takes what the reader has confirmed; ready when it has gone, or has sent something else.
+    fn read_confirmations(&self, context: &mut TaskContext<'_>, confirming: &mut Confirming) -> Poll<()> {
+        loop {
+            let read =
+                self.stream.borrow_mut().poll_read_with(context, |bytes| confirming.reader.feed(bytes));
+            match read {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(count)) if count > 0 && confirming.take().is_ok() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+            }
+        }
+    }
+
     async fn wait_for_events(
-        &mut self,
+        &self,
         stream: &EventStream,
         heartbeat: Option<Duration>,
-    ) -> Result<(), SourceError> {
-        let news = stream.wait();
+        mut confirming: Option<&mut Confirming>,
+    ) -> Result<Awaited, SourceError> {
+        let gone = poll_fn(|context| match &mut confirming {
+            Some(confirming) => self.read_confirmations(context, confirming),
+            None => Poll::Pending,
+        });
+        let news = async {
+            tokio::select! {
+                biased;
+                () = gone => Ok(Awaited::ReaderGone),
+                news = stream.wait() => news.map(|()| Awaited::Events),
+            }
+        };
         match heartbeat {
             None => news.await,
-            Some(period) => match tokio::time::timeout(period, news).await {
-                Ok(waited) => waited,
-                Err(_) => {
-                    let event = stream.heartbeat();
-                    self.put_event(&event);
-                    Ok(())
-                }
-            },
+            Some(period) => tokio::time::timeout(period, news).await.unwrap_or(Ok(Awaited::Heartbeat)),
         }
     }
 }

@@ -175,6 +175,7 @@ impl Writer {
         self.at =
             Position { lsn: self.at.lsn, log_from: self.at.log_from, file: first - 1, ..Position::default() };
         self.log.published.lock().files.clear();
+        self.log.semi_sync_reset();
         self.next_file().await?;
         self.log.env.disk.remove(&old).await?;
         Ok(self.log.env.disk.sync_dir("").await?)
@@ -202,6 +203,7 @@ impl Writer {
         }
         self.at.sequence_number += 1;
         self.at.lsn = commit.lsn;
+        self.log.semi_sync_written((self.at.file, self.at.length + self.out.len() as u64), commit.lsn);
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod locks;
 mod metadata_locks;
 mod metrics;
 mod own;
+mod semi_sync;
 mod transactions;
 
 pub use deadlock::DeadlockWitness;
@@ -66,10 +67,12 @@ fn collect(instance: &Instance, own: &Counters, total: &Counters) -> Vec<StatusV
     numbers.extend(innodb::numbers(&stats));
     numbers.extend(row_numbers(&stats, total));
     numbers.extend(own::numbers(&stats));
+    numbers.extend(semi_sync::numbers(instance));
     numbers.extend(absent::NAMES.iter().map(|name| (*name, 0)));
     let mut values: Vec<StatusValue> =
         numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
     values.extend(innodb::texts(instance));
+    values.extend(semi_sync::texts(instance));
     values.extend(absent::TEXTS.iter().map(|(name, text)| (*name, (*text).to_owned())));
     values.extend(instance.tls.status());
     values.push(("Max_used_connections_time", max_used_time(instance)));

@@ -243,6 +243,18 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Errors of a source's changes that do not stop replication."),
     unsigned("replica_transaction_retries", Global, 10, 0, u64::MAX)
         .obeyed("How often a transaction of a source is tried again after a deadlock."),
+    boolean("rpl_semi_sync_replica_enabled", Global, false)
+        .obeyed("Whether a source is told how far its transactions are applied and durable here."),
+    boolean("rpl_semi_sync_source_enabled", Global, false)
+        .obeyed("Whether commits wait until replicas have confirmed their events."),
+    unsigned("rpl_semi_sync_source_timeout", Global, 10000, 0, 4294967295)
+        .obeyed("Milliseconds that a commit waits for replicas at most."),
+    unsigned("rpl_semi_sync_source_wait_for_replica_count", Global, 1, 1, 65535)
+        .obeyed("How many replicas have to confirm a commit."),
+    boolean("rpl_semi_sync_source_wait_no_replica", Global, true)
+        .obeyed("Whether commits wait also while fewer replicas are connected."),
+    choice("rpl_semi_sync_source_wait_point", Global, "AFTER_SYNC", &["AFTER_SYNC", "AFTER_COMMIT"])
+        .obeyed("Whether a commit that waits for replicas is hidden from others."),
     boolean("require_secure_transport", Global, false).fixed(),
     choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]).fixed(),
     text("secure_file_priv", Global, "NULL")
