@@ -67,7 +67,7 @@ fn value_after<'a>(
 
 /// As `value_after`, for `all_true`.
 #[cold]
-fn truth_after<'a>(
+pub fn truth_after<'a>(
     error: SqlError,
     predicates: &'a [Expr],
     row: &'a [Value],
@@ -82,7 +82,7 @@ fn truth_after<'a>(
 }
 
 /// Asks for what the evaluation could not know, until it ends.
-async fn ask_and_retry<T>(
+pub async fn ask_and_retry<T>(
     mut error: SqlError,
     context: &mut ExecContext<'_>,
     mut evaluate: impl FnMut(&EvalContext) -> Result<T, SqlError>,

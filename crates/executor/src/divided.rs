@@ -41,6 +41,14 @@ impl Keys {
         self.ends.clear();
     }
 
+    /// Appends the last key once more.
+    pub fn repeat(&mut self) {
+        let last = self.ends.len() - 1;
+        let start = if last == 0 { 0 } else { self.ends[last - 1] };
+        self.bytes.extend_from_within(start..self.ends[last]);
+        self.ends.push(self.bytes.len());
+    }
+
     /// Appends what `write` writes as one key.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), SqlError>) -> Result<(), SqlError> {
         let start = self.bytes.len();

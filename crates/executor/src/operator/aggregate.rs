@@ -10,12 +10,12 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::deferred::{all_evaluated, retried};
+use crate::deferred::{all_evaluated, ask_and_retry, retried};
 use crate::divided::{Divided, Keys};
 use crate::memory::{Held, MemoryBudget, row_bytes};
 use crate::seen_keys::SeenKeys;
 use datum::{SqlError, Value};
-use expression::{Accumulator, AggregateFunction, EvalContext};
+use expression::{Accumulator, AggregateFunction, EvalContext, Expr};
 use foldhash::{HashMap, HashMapExt};
 use late_distinct::LateDistinct;
 use plan::{Aggregate, AggregateColumn};
@@ -51,6 +51,10 @@ pub struct AggregateRows<'p> {
     /// What the groups of a run that was given up hold beside that.
     left_bytes: usize,
     base: Vec<Value>,
+    /// The columns that the input is grouped by, if it is by nothing else.
+    group_columns: Option<Vec<usize>>,
+    /// Accumulators may come to hold more than they begin with.
+    grows: bool,
     pace: Pace,
 }
 
@@ -92,11 +96,47 @@ impl Group {
         row: &[Value],
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
+        match self.add_at_once(plan, row, context.eval, 0) {
+            Ok(()) => Ok(()),
+            Err(stopped) => self.add_after(stopped, plan, row, context).await,
+        }
+    }
+
+    /// Adds a row to the accumulators from `first` on, up to one that could not evaluate its arguments: see `add_after`.
+    fn add_at_once(
+        &mut self,
+        plan: &Aggregate,
+        row: &[Value],
+        eval: &EvalContext,
+        first: usize,
+    ) -> Result<(), (usize, SqlError)> {
         env::tick((self.accumulators.len() + 1) * TICKS_PER_VALUE);
-        for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
-            retried(context, |eval| accumulator.add(&column.call, row, eval)).await?;
+        let columns = self.accumulators.iter_mut().zip(&plan.aggregates).enumerate().skip(first);
+        for (place, (accumulator, column)) in columns {
+            let added = eval.deferred.attempt(|| accumulator.add(&column.call, row, eval));
+            added.map_err(|error| (place, error))?;
         }
         Ok(())
+    }
+
+    /// Goes on with the accumulator that stopped, once what it asked for is known.
+    #[cold]
+    fn add_after<'a>(
+        &'a mut self,
+        stopped: (usize, SqlError),
+        plan: &'a Aggregate,
+        row: &'a [Value],
+        context: &'a mut ExecContext<'_>,
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async move {
+            let mut stopped = Err(stopped);
+            while let Err((place, error)) = stopped {
+                let (accumulator, call) = (&mut self.accumulators[place], &plan.aggregates[place].call);
+                ask_and_retry(error, context, |eval| accumulator.add(call, row, eval)).await?;
+                stopped = self.add_at_once(plan, row, context.eval, place + 1);
+            }
+            Ok(())
+        })
     }
 
     fn finish(mut self, plan: &Aggregate, context: &EvalContext, out: &mut RowBatch) -> Result<(), SqlError> {
@@ -152,6 +192,8 @@ impl<'p> AggregateRows<'p> {
             held: Held::default(),
             left_bytes: 0,
             base: Vec::new(),
+            group_columns: plan.groups.iter().map(Expr::as_column).collect(),
+            grows: plan.aggregates.iter().any(|column| column.call.grows()),
             pace: Pace::default(),
         }
     }
@@ -175,7 +217,13 @@ impl<'p> AggregateRows<'p> {
                 if std::mem::take(&mut is_first) {
                     group = Group::new(self.plan, row, context).await?;
                 }
-                self.late.add(&mut group, 0, row, context).await?;
+                if self.late.adds_at_once() {
+                    if let Err(stopped) = group.add_at_once(self.plan, row, context.eval, 0) {
+                        group.add_after(stopped, self.plan, row, context).await?;
+                    }
+                } else {
+                    self.late.add(&mut group, 0, row, context).await?;
+                }
                 if self.late.may_begin() {
                     group.count_memory(&mut self.held, &mut context.memory)?;
                     self.late.begin_if_needed(self.held.bytes(), context).await?;
@@ -193,11 +241,16 @@ impl<'p> AggregateRows<'p> {
         let mut more = true;
         while more {
             more = self.read_keyed(context).await?;
+            // The group of the row before.
+            let mut last = None;
             for index in 0..self.batch.len() {
                 let key = self.row_keys.get(index);
                 let row = self.batch.row(index);
-                let number = match self.by_key.get(key) {
-                    Some(&number) => number,
+                let is_same = index > 0 && *key == *self.row_keys.get(index - 1);
+                let known = last.filter(|_| is_same).or_else(|| self.by_key.get(key).copied());
+                last = known;
+                let number = match known {
+                    Some(number) => number,
                     None if self.aside.is_dividing() => {
                         self.aside.put(key, row).await?;
                         continue;
@@ -210,9 +263,17 @@ impl<'p> AggregateRows<'p> {
                         self.groups.len() - 1
                     }
                 };
-                let group = &mut self.groups[number];
-                self.late.add(group, number, self.batch.row(index), context).await?;
-                group.count_memory(&mut self.held, &mut context.memory)?;
+                let (group, row) = (&mut self.groups[number], self.batch.row(index));
+                if self.late.adds_at_once() {
+                    if let Err(stopped) = group.add_at_once(self.plan, row, context.eval, 0) {
+                        group.add_after(stopped, self.plan, row, context).await?;
+                    }
+                } else {
+                    self.late.add(group, number, row, context).await?;
+                }
+                if self.grows {
+                    group.count_memory(&mut self.held, &mut context.memory)?;
+                }
                 if self.late.may_begin() {
                     self.late.begin_if_needed(self.held.bytes(), context).await?;
                 }
@@ -244,7 +305,15 @@ impl<'p> AggregateRows<'p> {
             return self.aside.read(BATCH_ROWS, &mut self.batch, &mut self.row_keys).await;
         }
         self.read_batch(context).await?;
-        for row in self.batch.rows() {
+        for index in 0..self.batch.len() {
+            let row = self.batch.row(index);
+            if let Some(columns) = &self.group_columns
+                && index > 0
+                && columns.iter().all(|column| row[*column] == self.batch.row(index - 1)[*column])
+            {
+                self.row_keys.repeat();
+                continue;
+            }
             let (keys, groups) = (&mut self.row_keys, &self.plan.groups);
             retried(context, |eval| keys.push(|key| write_group_keys(groups, row, eval, key))).await?;
         }
@@ -271,29 +340,28 @@ impl<'p> AggregateRows<'p> {
             context.memory.give_back(std::mem::take(&mut self.left_bytes));
         }
         self.read_batch(context).await?;
+        let is_plain = !self.plan.aggregates.iter().any(|column| column.call.distinct);
         let mut key = Vec::new();
         for index in 0..self.batch.len() {
             let row = self.batch.row(index);
-            key.clear();
-            retried(context, |eval| {
+            if !self.goes_on(row) {
                 key.clear();
-                write_group_keys(&self.plan.groups, row, eval, &mut key)
-            })
-            .await?;
-            if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
-                if let Some((_, group)) = self.current.take() {
-                    self.end_group(group, context, out)?;
+                retried(context, |eval| {
+                    key.clear();
+                    write_group_keys(&self.plan.groups, row, eval, &mut key)
+                })
+                .await?;
+                if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
+                    self.begin_group(index, &key, context, out).await?;
                 }
-                if self.plan.rollup {
-                    self.roll_up(index, context, out).await?;
-                }
-                self.has_groups = true;
-                let group = Group::new(self.plan, self.batch.row(index), context).await?;
-                self.current = Some((key.clone(), group));
             }
             let row = self.batch.row(index);
             for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
-                group.add_sorted(self.plan, row, &mut self.held, context).await?;
+                if !is_plain {
+                    group.add_sorted(self.plan, row, &mut self.held, context).await?;
+                } else if let Err(stopped) = group.add_at_once(self.plan, row, context.eval, 0) {
+                    group.add_after(stopped, self.plan, row, context).await?;
+                }
             }
         }
         for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
@@ -309,6 +377,32 @@ impl<'p> AggregateRows<'p> {
                 self.end_group(group, context, out)?;
             }
         }
+        Ok(())
+    }
+
+    /// Whether the row has the very values of the group at hand, so that it is of that without a look at keys.
+    fn goes_on(&self, row: &[Value]) -> bool {
+        let (Some(columns), Some((_, group))) = (&self.group_columns, &self.current) else { return false };
+        columns.iter().zip(&group.values).all(|(column, value)| row[*column] == *value)
+    }
+
+    /// Ends the group at hand, and begins another one with row `index`.
+    async fn begin_group(
+        &mut self,
+        index: usize,
+        key: &[u8],
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
+        if let Some((_, group)) = self.current.take() {
+            self.end_group(group, context, out)?;
+        }
+        if self.plan.rollup {
+            self.roll_up(index, context, out).await?;
+        }
+        self.has_groups = true;
+        let group = Group::new(self.plan, self.batch.row(index), context).await?;
+        self.current = Some((key.to_vec(), group));
         Ok(())
     }
 

@@ -35,6 +35,8 @@ struct Kept {
     rows: RowStore,
     /// For `x = ANY (..)` on one column: the keys of its values, and whether one is NULL.
     keys: Option<(SeenKeys, bool)>,
+    /// The only row there is to compare with.
+    single: Option<Vec<Value>>,
 }
 
 /// `left = column`, the condition of IN.
@@ -166,7 +168,7 @@ impl<'p> ApplyRows<'p> {
         if let Some(equality) = self.equality() {
             let (keys, has_null) = self.keep_keys(equality, context).await?;
             self.held_kept = keys.held_bytes();
-            return Ok(Kept { rows, keys: Some((keys, has_null)) });
+            return Ok(Kept { rows, keys: Some((keys, has_null)), single: None });
         }
         if let Some(extreme) = Extreme::of(&self.plan.kind) {
             extreme.fill(&mut *self.query, &mut rows, context).await?;
@@ -174,7 +176,34 @@ impl<'p> ApplyRows<'p> {
             rows.fill(&mut *self.query, context).await?;
         }
         self.held_kept = rows.held_bytes();
-        Ok(Kept { rows, keys: None })
+        let single = (rows.len() == 1).then(|| rows.head_row(0).map(<[Value]>::to_vec)).flatten();
+        Ok(Kept { rows, keys: None, single })
+    }
+
+    /// Columns that are compared with the only row of a query that is the same for all input rows.
+    fn compares_columns(&self) -> bool {
+        let Apply { guard, correlation, left, kind, .. } = self.plan;
+        guard.is_empty()
+            && correlation.is_empty()
+            && matches!(kind, ApplyKind::Quantified { .. })
+            && left.iter().all(|(_, expr)| expr.as_column().is_some())
+    }
+
+    /// The same as `value` for such a row, without the detours of what may have to wait; `None` where it is not so simple.
+    async fn compared(
+        &self,
+        row: &[Value],
+        context: &mut ExecContext<'_>,
+    ) -> Result<Option<Value>, SqlError> {
+        let ApplyKind::Quantified { comparison, quantifier } = &self.plan.kind else { return Ok(None) };
+        let Some(single) = self.kept.as_ref().and_then(|kept| kept.single.as_ref()) else { return Ok(None) };
+        for (slot, expr) in &self.plan.left {
+            let column = expr.as_column().expect("asked by the caller");
+            context.eval.slots[*slot] = row[column].clone();
+        }
+        let mut state = QuantifierState::new(*quantifier);
+        state.add(retried(context, |eval| comparison.condition.eval_bool(single, eval)).await?);
+        Ok(Some(state.value()))
     }
 
     /// The keys of the query's values, and whether one is NULL.
@@ -306,8 +335,13 @@ impl Operator for ApplyRows<'_> {
         Box::pin(async move {
             let first = out.len();
             let more = self.input.next_batch(context, wanted, out).await?;
+            let is_simple = self.compares_columns();
             for index in first..out.len() {
                 context.interrupt.check()?;
+                if is_simple && let Some(value) = self.compared(out.row(index), context).await? {
+                    out.row_mut(index)[self.plan.position] = value;
+                    continue;
+                }
                 let is_wanted = all_hold(&self.plan.guard, out.row(index), context).await?;
                 let value = if is_wanted { self.value(out.row(index), context).await? } else { Value::Null };
                 out.row_mut(index)[self.plan.position] = value;

@@ -15,7 +15,7 @@ use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::{ExecContext, OneByOne};
 use crate::cooperate::Pace;
-use crate::deferred::all_hold;
+use crate::deferred::{all_hold, truth_after};
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, LockMark, ReadMode};
 use expression::{Expr, ExprKind};
@@ -180,12 +180,24 @@ impl<'p> TableScan<'p> {
         let Some(more) = self.next_entries(context, wanted).await? else { return Ok(false) };
         let opened = self.opened.as_mut().expect("opened above");
         let entries = std::mem::take(&mut opened.entries);
-        for (index, (key, value)) in entries.iter().enumerate() {
-            if entries.is_unlocked(index) {
+        let at_once = opened.takes_at_once(access, context);
+        let mut next = 0;
+        while next < entries.len() {
+            if at_once {
+                let stopped = opened.take_entries(access, &self.base, (&entries, next), context, out)?;
+                let Some((index, error)) = stopped else { break };
+                let passes = truth_after(error, &access.filter, out.row(out.len() - 1), context).await?;
+                opened.after_filter(access, passes, entries.get(index), context, out)?;
+                next = index + 1;
+                continue;
+            }
+            let (key, value) = entries.get(next);
+            if entries.is_unlocked(next) {
                 opened.take_unlocked(access, &self.base, key, value, context, out).await?;
             } else {
                 opened.take_entry(access, &self.base, key, value, context, out).await?;
             }
+            next += 1;
         }
         opened.entries = entries;
         // A range that turned out empty has cost about as much as a row.

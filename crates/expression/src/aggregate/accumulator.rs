@@ -63,11 +63,11 @@ struct Piece {
 impl Accumulator {
     pub(super) fn new(call: &AggregateCall) -> Accumulator {
         use AggregateFunction::{
-            Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, JsonArray, JsonObject, Max, Min, StddevPop,
-            StddevSamp, Sum, VarPop, VarSamp,
+            AddedCounts, Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, JsonArray, JsonObject, Max, Min,
+            StddevPop, StddevSamp, Sum, VarPop, VarSamp,
         };
         let state = match call.function {
-            Count => State::Count(0),
+            Count | AddedCounts => State::Count(0),
             Sum | Avg => match (&call.ty.column.kind, &call.arguments[0].ty.column.kind) {
                 (TypeKind::Double { .. }, _) => State::Doubles { sum: 0.0, count: 0 },
                 (_, TypeKind::Decimal { .. }) => State::Decimals { sum: Decimal::ZERO, count: 0 },
@@ -187,6 +187,9 @@ impl Accumulator {
 
     fn take(&mut self, call: &AggregateCall, value: &Value) -> Result<(), SqlError> {
         match &mut self.state {
+            State::Count(count) if call.function == AggregateFunction::AddedCounts => {
+                *count = count.saturating_add(integer(value)? as i64);
+            }
             State::Count(count) => *count += 1,
             State::Integers { sum, count } => {
                 *sum += integer(value)?;

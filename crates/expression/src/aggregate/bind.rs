@@ -34,7 +34,9 @@ impl AggregateCall {
             arguments.iter().for_each(|argument| bind.refuse_numbers_of_markers(argument));
         }
         let ty = match function {
-            AggregateFunction::Count => number(ColumnType::bigint().not_null()),
+            AggregateFunction::Count | AggregateFunction::AddedCounts => {
+                number(ColumnType::bigint().not_null())
+            }
             AggregateFunction::Sum => sum_type(bind, &mut arguments[0], distinct, (22, 0))?,
             AggregateFunction::Avg => {
                 sum_type(bind, &mut arguments[0], distinct, (4, bind.division_precision_increment))?

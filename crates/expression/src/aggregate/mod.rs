@@ -3,6 +3,7 @@
 //! `bind` infers types and casts arguments, `accumulator` gathers rows, `distinct` remembers what was seen, `document`
 //! gathers JSON, `sliding` is the state over a frame of rows that moves.
 use crate::expr::{Expr, ExprType};
+use datum::TypeKind;
 
 mod accumulator;
 mod bind;
@@ -17,6 +18,8 @@ pub use sliding::SlidingAggregate;
 pub enum AggregateFunction {
     /// COUNT(*) when there are no arguments.
     Count,
+    /// The counts of several groups, each of which is not NULL, as one count; no statement names it.
+    AddedCounts,
     Sum,
     Avg,
     Min,
@@ -75,6 +78,31 @@ pub struct AggregateCall {
 }
 
 impl AggregateCall {
+    /// How the aggregate of several groups is made of those of each, which are the values of `part`; `None` where it cannot be,
+    /// or not with the same digits.
+    pub fn of_parts(&self, part: Expr) -> Option<AggregateCall> {
+        use AggregateFunction::{AddedCounts, Count, Max, Min, Sum};
+        let function = match self.function {
+            _ if self.distinct => return None,
+            Count => AddedCounts,
+            Sum if matches!(self.ty.column.kind, TypeKind::Double { .. }) => return None,
+            Sum | Min | Max => self.function,
+            _ => return None,
+        };
+        Some(AggregateCall { function, arguments: vec![part], ..self.clone() })
+    }
+
+    /// Whether an accumulator may come to hold more memory than it begins with.
+    pub fn grows(&self) -> bool {
+        use AggregateFunction::{GroupConcat, JsonArray, JsonObject, Max, Min};
+        self.distinct
+            || match self.function {
+                GroupConcat | JsonArray | JsonObject => true,
+                Min | Max => self.ty.column.kind.is_string() || self.ty.column.kind == TypeKind::Json,
+                _ => false,
+            }
+    }
+
     /// ORDER BY and SEPARATOR of GROUP_CONCAT.
     #[must_use]
     pub fn with_order(self, order_by: Vec<AggregateOrder>, separator: Vec<u8>) -> AggregateCall {

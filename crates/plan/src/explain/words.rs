@@ -58,7 +58,7 @@ pub fn call_text(call: &AggregateCall) -> String {
     let distinct = if call.distinct { "distinct " } else { "" };
     let name = match call.function {
         AggregateFunction::Count => "count",
-        AggregateFunction::Sum => "sum",
+        AggregateFunction::Sum | AggregateFunction::AddedCounts => "sum",
         AggregateFunction::Avg => "avg",
         AggregateFunction::Min => "min",
         AggregateFunction::Max => "max",

@@ -43,6 +43,11 @@ impl<'p> LateDistinct<'p> {
         !self.has_begun && !self.columns.is_empty()
     }
 
+    /// Nothing is put aside: `Group::add` is all there is to do for a row.
+    pub fn adds_at_once(&self) -> bool {
+        !self.has_begun
+    }
+
     /// From now on new values are put aside, when the groups hold more than the share or there is little memory left.
     pub async fn begin_if_needed(
         &mut self,

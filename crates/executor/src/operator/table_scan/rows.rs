@@ -7,7 +7,7 @@ use crate::context::ExecContext;
 use crate::deferred::all_hold;
 use crate::operator::all_true;
 use datum::{SqlError, Value};
-use engine::ReadMode;
+use engine::{EntryBatch, ReadMode};
 use plan::TableAccess;
 use table::{Projection, RowError, damaged, table_error};
 
@@ -114,18 +114,8 @@ impl Opened {
         context: &mut ExecContext<'_>,
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
-        let layout = self.handle.layout();
-        let read = |projection: &Projection, frame: &mut [Value]| {
-            let read = match self.index.filter(|_| access.covering) {
-                Some(index) => {
-                    layout.read_entry(index, projection, key, value, frame).map_err(RowError::from)
-                }
-                None => layout.read_row(&access.table, projection, key, value, frame),
-            };
-            read.map_err(|error| error.of(&access.table))
-        };
         let first = self.halves.as_ref().map_or(&self.projection, |(first, _)| first);
-        read(first, out.push_copy(base))?;
+        self.read_into(access, first, (key, value), out.push_copy(base))?;
         let last = out.len() - 1;
         if let Some(position) = access.row_key_position {
             out.row_mut(last)[position] = Value::bytes(row_key);
@@ -135,9 +125,101 @@ impl Opened {
             return Ok(false);
         }
         if let Some((_, rest)) = &self.halves {
-            read(rest, out.row_mut(last))?;
+            self.read_into(access, rest, (key, value), out.row_mut(last))?;
         }
         Ok(true)
+    }
+
+    /// Whether entries hold all that is wanted of their rows, and nothing has to be waited for or given back.
+    pub(super) fn takes_at_once(&self, access: &TableAccess, context: &ExecContext<'_>) -> bool {
+        let holds_all = match self.index {
+            None => true,
+            Some(_) => access.covering && !context.host.seen_transaction().has_passed_snapshot(),
+        };
+        holds_all && self.mode == ReadMode::Snapshot && self.entry_projection.is_none()
+    }
+
+    /// The same as `take_entry` for entries from `first` on, where `takes_at_once` holds. Stops at one whose filter could not be
+    /// evaluated: its row is the last of `out`, and `after_filter` goes on with it.
+    pub(super) fn take_entries(
+        &self,
+        access: &TableAccess,
+        base: &[Value],
+        (entries, first): (&EntryBatch, usize),
+        context: &ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<Option<(usize, SqlError)>, SqlError> {
+        let eval = &*context.eval;
+        let early = self.halves.as_ref().map_or(&self.projection, |(early, _)| early);
+        let passes_all = access.filter.is_empty() && !self.check_implied && self.halves.is_none();
+        for index in first..entries.len() {
+            let (key, value) = entries.get(index);
+            self.read_into(access, early, (key, value), out.push_copy(base))?;
+            if let Some(position) = access.row_key_position {
+                let row_key = self.row_key_of(access, key, value)?;
+                out.row_mut(out.len() - 1)[position] = Value::bytes(row_key);
+            }
+            if passes_all {
+                continue;
+            }
+            let row = out.row(out.len() - 1);
+            match eval.deferred.attempt(|| all_true(&access.filter, row, eval)) {
+                Ok(passes) => self.after_filter(access, passes, (key, value), context, out)?,
+                Err(error) => return Ok(Some((index, error))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is left to do with the last row of `out` once it is known whether it passes the filter.
+    pub(super) fn after_filter(
+        &self,
+        access: &TableAccess,
+        passes: bool,
+        (key, value): (&[u8], &[u8]),
+        context: &ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
+        let last = out.len() - 1;
+        if !passes || self.check_implied && !all_true(&access.implied, out.row(last), context.eval)? {
+            out.pop();
+            return Ok(());
+        }
+        match &self.halves {
+            Some((_, late)) => self.read_into(access, late, (key, value), out.row_mut(last)),
+            None => Ok(()),
+        }
+    }
+
+    fn read_into(
+        &self,
+        access: &TableAccess,
+        projection: &Projection,
+        (key, value): (&[u8], &[u8]),
+        frame: &mut [Value],
+    ) -> Result<(), SqlError> {
+        let layout = self.handle.layout();
+        let read = match self.index.filter(|_| access.covering) {
+            Some(index) => layout.read_entry(index, projection, key, value, frame).map_err(RowError::from),
+            None => layout.read_row(&access.table, projection, key, value, frame),
+        };
+        read.map_err(|error| error.of(&access.table))
+    }
+
+    fn row_key_of<'k>(
+        &self,
+        access: &TableAccess,
+        key: &'k [u8],
+        value: &[u8],
+    ) -> Result<&'k [u8], SqlError> {
+        let start = match self.index {
+            None => 0,
+            Some(_) => {
+                let start = self.handle.layout().suffix_start(key, value);
+                start.map_err(|_| damaged(&access.table.name))?
+            }
+        };
+        Ok(&key[start..])
     }
 
     /// Turns one entry into a row of `out`, if it passes the filter.
@@ -150,12 +232,7 @@ impl Opened {
         context: &mut ExecContext<'_>,
         out: &mut RowBatch,
     ) -> Result<(), SqlError> {
-        let layout = self.handle.layout();
-        let broken = |_| damaged(&access.table.name);
-        let row_key = match self.index {
-            None => key,
-            Some(_) => &key[layout.suffix_start(key, value).map_err(broken)?..],
-        };
+        let row_key = self.row_key_of(access, key, value)?;
         if let Some(index) = self.index
             && context.host.seen_transaction().has_passed_snapshot()
             && !self.is_entry_of_row(access, index, key, row_key, context).await?
