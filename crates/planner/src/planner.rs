@@ -98,6 +98,8 @@ pub struct Planner<'p> {
     pub builds_correlated: bool,
     /// How many searches for driving semijoins are under way, one inside the other.
     pub searches: usize,
+    /// How many blocks are being planned once more in another form, one inside the other.
+    pub alternatives: usize,
     /// What is known of the trees that are read.
     pub leaves: RefCell<Vec<KnownLeaves>>,
 }
@@ -149,6 +151,7 @@ impl<'p> Planner<'p> {
             derived_depth: 0,
             builds_correlated: false,
             searches: 0,
+            alternatives: 0,
             leaves: RefCell::default(),
         }
     }

@@ -30,7 +30,7 @@ struct Clauses<'p> {
 }
 
 /// Whether the query reads one of the tables, as far as that can be told.
-fn reads_any(query: &Logical, tables: &[TableId]) -> bool {
+pub fn reads_any(query: &Logical, tables: &[TableId]) -> bool {
     let Logical::Select(select) = query else { return true };
     let in_source = |source: &Source| match &source.kind {
         SourceKind::Stored { table, .. } => tables.contains(&table.id),

@@ -186,7 +186,7 @@ fn column_at(block: &Block, position: usize) -> Expr {
 }
 
 /// The positions of `column = column`.
-fn pair_of(condition: &Expr) -> Option<(usize, usize)> {
+pub fn pair_of(condition: &Expr) -> Option<(usize, usize)> {
     let ExprKind::Compare(ComparisonOperator::Equal, _, left, right) = &condition.kind else { return None };
     Some((left.as_column()?, right.as_column()?))
 }
@@ -207,7 +207,7 @@ fn column_at_checked(block: &Block, position: usize) -> Option<ColumnType> {
 }
 
 /// Whether equality of such columns is that of one domain.
-fn passes_on(left: &ColumnType, right: &ColumnType) -> bool {
+pub fn passes_on(left: &ColumnType, right: &ColumnType) -> bool {
     let both = |test: fn(&TypeKind) -> bool| test(&left.kind) && test(&right.kind);
     both(TypeKind::is_integer)
         || left.is_text() && right.is_text() && left.collation == right.collation
@@ -215,7 +215,7 @@ fn passes_on(left: &ColumnType, right: &ColumnType) -> bool {
 }
 
 /// How columns of one domain are compared.
-fn mode_of(column_type: &ColumnType) -> CompareMode {
+pub fn mode_of(column_type: &ColumnType) -> CompareMode {
     if column_type.is_text() {
         CompareMode::Text(column_type.collation)
     } else if column_type.kind.is_integer() {

@@ -19,7 +19,7 @@ use crate::queries::select_subquery::apply_all;
 use crate::trace::{Mark, Trace};
 use crate::walk::positions;
 use datum::SqlError;
-use expression::Expr;
+use expression::{Expr, ExprKind};
 use plan::{JoinKind, Node, NodeKind};
 use std::collections::VecDeque;
 
@@ -96,10 +96,19 @@ impl Planner<'_> {
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
         let width = block.frame.len();
+        let has_or = list.conditions.iter().any(|condition| matches!(condition.kind, ExprKind::Or(_)));
+        let arms = (has_or && wanted.is_none() && self.searches < SEARCHES_MAX).then(|| list.clone());
         self.searches += 1;
         let plan = self.search_driving(block, list, wanted);
+        let by_arms = match (&plan, arms) {
+            (Ok((plain, _)), Some(list)) => self.joined_by_arms(block, &list, plain),
+            _ => None,
+        };
         self.searches -= 1;
         let (mut node, ordered) = plan?;
+        if let Some(by_arms) = by_arms {
+            return Ok((by_arms, false));
+        }
         if block.frame.len() > width {
             widen(&mut node, block.frame.len());
         }

@@ -11,6 +11,7 @@ pub(crate) mod join_parts;
 pub(crate) mod join_search;
 pub(crate) mod join_source;
 pub(crate) mod join_test;
+pub(crate) mod or_arms;
 pub(crate) mod or_parts;
 pub(crate) mod unread_joins;
 pub(crate) mod widths;

@@ -18,6 +18,8 @@ pub fn widen(node: &mut Node, width: usize) {
             widen(&mut join.outer, width);
             widen(&mut join.inner, width);
         }
+        // The arms of an OR, each of which is a join.
+        NodeKind::UnionAll { inputs } => inputs.iter_mut().for_each(|input| widen(input, width)),
         // What else joins are made of reads tables, or has an input with a frame of its own.
         _ => {}
     }

@@ -8,6 +8,7 @@ pub(crate) mod expanded;
 pub(crate) mod from;
 pub(crate) mod grouping;
 pub(crate) mod json_table;
+pub(crate) mod partial_groups;
 pub(crate) mod query;
 pub(crate) mod select;
 pub(crate) mod select_build;

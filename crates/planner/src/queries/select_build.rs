@@ -68,11 +68,14 @@ impl Planner<'_> {
         self.push_conditions(&mut select);
         self.drop_unread_joins(&mut select);
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
-        let with_groups = self.decorrelated(&select);
-        let node = self.build_merged(select).map(|plain| match with_groups {
-            Some(with_groups) => self.with_groups_joined(with_groups, plain),
-            None => plain,
-        });
+        let (with_groups, asking) = (self.decorrelated(&select), self.asks_for_groups(&select));
+        let mut node = self.build_merged(select);
+        if let Some(with_groups) = with_groups {
+            node = node.map(|plain| self.with_groups_joined(with_groups, plain));
+        }
+        if let Some(asking) = asking {
+            node = node.map(|plain| self.with_asked_groups(asking, plain));
+        }
         self.builds_correlated = around;
         if let (Some(trace), Some(mark)) = (self.context.trace, mark) {
             trace.end(&mark);

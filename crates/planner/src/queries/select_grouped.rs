@@ -89,6 +89,13 @@ impl Planner<'_> {
         if bound.rollup && !explicit {
             return Err(error_code::ER_WRONG_USAGE.with(&[&"ROLLUP", &"no GROUP BY"]));
         }
+        let (mut input, mut groups) = (input, groups);
+        if bound.rollup
+            && carried.is_empty()
+            && let Some(partial) = self.partial_groups(&input, &groups, &aggregates, rows)
+        {
+            (input, groups, aggregates) = partial;
+        }
         let aggregate = Aggregate {
             ordered: source.ordered && explicit && !bound.rollup,
             input: Box::new(self.rollup_input(input, &groups, bound.rollup)),

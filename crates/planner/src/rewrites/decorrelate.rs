@@ -10,6 +10,7 @@ use crate::planner::Planner;
 use crate::queries::from::JoinTree;
 use crate::queries::select_build::BoundSelect;
 use crate::queries::select_items::SelectItem;
+use crate::rewrites::followed::push_followed;
 use crate::rewrites::merge::SOURCES_MAX;
 use crate::rewrites::semijoin::tells_apart;
 use crate::switches::Switch;
@@ -112,8 +113,11 @@ impl Planner<'_> {
             });
         }
         select.block.subqueries[number].placed = true;
+        let known = select.bound.conditions.clone();
         let left = Box::new(select.tree.take().expect("asked by the caller"));
-        select.tree = Some(JoinTree::Left { left, right: Box::new(JoinTree::Source(source)), on });
+        let tree = JoinTree::Left { left, right: Box::new(JoinTree::Source(source)), on };
+        push_followed(&mut select.block, &tree, &known, 1 << source);
+        select.tree = Some(tree);
         true
     }
 

@@ -7,6 +7,8 @@ use crate::block::{Block, Position, Source, SourceKind};
 use crate::bound::{BoundBlock, Logical};
 use crate::planner::Planner;
 use crate::queries::from::JoinTree;
+use crate::queries::select_items::SelectItem;
+use crate::rewrites::followed::push_followed;
 use crate::switches::Switch;
 use crate::walk::{AGGREGATE_BASE, any, has_aggregate, has_subquery, has_window, is_volatile, replace};
 use datum::Value;
@@ -25,6 +27,7 @@ impl Planner<'_> {
             let present = plain_sources(tree) & allowed;
             bound.conditions.retain(|condition| !push_into_source(block, condition, present));
             push_from_joins(block, tree, allowed);
+            push_followed(block, tree, &bound.conditions, allowed);
         }
         push_limit(select);
     }
@@ -51,7 +54,7 @@ fn push_from_joins(block: &mut Block, tree: &mut JoinTree, allowed: u64) {
 }
 
 /// The sources of which a row of the tree has one in any case.
-fn plain_sources(tree: &JoinTree) -> u64 {
+pub fn plain_sources(tree: &JoinTree) -> u64 {
     match tree {
         JoinTree::Source(source) => 1 << source,
         JoinTree::Inner { left, right, .. } => plain_sources(left) | plain_sources(right),
@@ -77,7 +80,7 @@ fn push_into_source(block: &mut Block, condition: &Expr, present: u64) -> bool {
 }
 
 /// It means the same wherever it stands.
-fn is_movable(condition: &Expr) -> bool {
+pub fn is_movable(condition: &Expr) -> bool {
     let is_bound_here = |part: &Expr| matches!(part.kind, ExprKind::Slot(slot) if slot < AGGREGATE_BASE);
     !has_subquery(condition)
         && !has_aggregate(condition)
@@ -87,12 +90,20 @@ fn is_movable(condition: &Expr) -> bool {
 }
 
 /// Adds a condition over the query's columns to it; false when it has no place there.
-fn push(query: &mut Logical, condition: &Expr) -> bool {
+pub fn push(query: &mut Logical, condition: &Expr) -> bool {
     if !takes(query, condition) {
         return false;
     }
     add(query, condition);
     true
+}
+
+/// The same for a block whose rows it drops before they are grouped, and only there.
+pub fn push_before_groups(query: &mut Logical, condition: &Expr) -> bool {
+    let Logical::Select(select) = query else { return false };
+    let BoundBlock { block, bound, .. } = &**select;
+    let is_grouped = bound.groups.is_some() || !block.aggregates.is_empty();
+    (!is_grouped || reads_groups(&bound.items, &bound.groups, condition)) && push(query, condition)
 }
 
 /// Whether the query has a place for the condition.
@@ -144,17 +155,20 @@ fn over(condition: &Expr, values: &[Expr]) -> Expr {
     condition
 }
 
+/// Whether a condition over the items reads nothing but groups.
+fn reads_groups(items: &[SelectItem], groups: &Option<Vec<Expr>>, condition: &Expr) -> bool {
+    let is_group =
+        |column: &usize| groups.iter().flatten().any(|group| group.kind == items[*column].expr.kind);
+    columns_of(condition).iter().all(is_group)
+}
+
 fn add(query: &mut Logical, condition: &Expr) {
     match query {
         Logical::Select(select) => {
             let BoundBlock { block, bound, .. } = &mut **select;
-            let values: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
-            let is_group = |column: &usize| {
-                let groups = bound.groups.iter().flatten();
-                groups.into_iter().any(|group| group.kind == values[*column].kind)
-            };
             let is_grouped = bound.groups.is_some() || !block.aggregates.is_empty();
-            let before_groups = !is_grouped || columns_of(condition).iter().all(is_group);
+            let before_groups = !is_grouped || reads_groups(&bound.items, &bound.groups, condition);
+            let values: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
             let place = if before_groups { &mut bound.conditions } else { &mut bound.having };
             place.push(over(condition, &values));
         }

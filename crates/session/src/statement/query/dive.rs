@@ -12,6 +12,9 @@ use schema::TableDef;
 
 use crate::session::Session;
 
+/// A tree of fewer leaves that nothing is known of counts as one in memory: reading it is soon done.
+const LEAVES_MIN: u64 = 8;
+
 /// The session as the bounds of ranges see it while they are only estimated.
 struct Unseen;
 
@@ -78,9 +81,17 @@ impl Session {
             None => layout.tree,
         };
         let engine = self.instance.engine();
-        let leaves = engine.leaves(tree)?;
-        let fits = engine.has_room_for(leaves.count);
-        Some(Leaves { count: leaves.count, absent: leaves.absent, fits })
+        let (count, absent) = match engine.leaves(tree) {
+            Some(leaves) => (leaves.count, leaves.absent),
+            None if engine.has_room_for_all() => return None,
+            // No node of it is in memory, as after a start: nor are its leaves then, of which there were so many.
+            None => {
+                let handle = self.instance.catalog().table_by_id(table.id)?;
+                let count = handle.statistics().present()?.index(tree.0)?.leaves;
+                (count >= LEAVES_MIN).then_some((count as f64, 1.0))?
+            }
+        };
+        Some(Leaves { count, absent, fits: engine.has_room_for(count) })
     }
 
     /// As `CatalogView::share_in_histogram`.
