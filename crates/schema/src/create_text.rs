@@ -196,7 +196,7 @@ mod tests {
         let expected = "CREATE TABLE `sbtest1` (
   `id` int NOT NULL AUTO_INCREMENT,
   `k` int NOT NULL DEFAULT '0',
-  `c` varchar(120) CHARACTER SET latin1 COLLATE latin1_swedish_ci DEFAULT NULL COMMENT 'it''s',
+  `c` varchar(120) CHARACTER SET latin1 DEFAULT NULL COMMENT 'it''s',
   `t` timestamp(3) NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
   PRIMARY KEY (`id`),
   KEY `k_1` (`k`)

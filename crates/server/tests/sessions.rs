@@ -66,7 +66,7 @@ fn longest_end_of_loops(server: &TestServer) -> Duration {
         "CREATE TABLE t (id INT PRIMARY KEY, a INT)",
         "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)",
         "CREATE PROCEDURE plain() BEGIN DECLARE i BIGINT DEFAULT 0; WHILE 1 DO SET i = i + 1; END WHILE; END",
-        "CREATE PROCEDURE empty() BEGIN LOOP BEGIN END; END LOOP; END",
+        "CREATE PROCEDURE idle() BEGIN LOOP BEGIN END; END LOOP; END",
         "CREATE PROCEDURE handled() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; LOOP INSERT INTO t VALUES (1, 1); END LOOP; END",
         "CREATE PROCEDURE reads() BEGIN DECLARE v INT; LOOP SELECT COUNT(*) INTO v FROM t; END LOOP; END",
         "CREATE PROCEDURE writes() BEGIN LOOP UPDATE t SET a = a + 1; END LOOP; END",
@@ -77,7 +77,7 @@ fn longest_end_of_loops(server: &TestServer) -> Duration {
     let mut longest = Duration::ZERO;
     for statement in [
         "CALL plain()",
-        "CALL empty()",
+        "CALL idle()",
         "CALL handled()",
         "CALL reads()",
         "CALL writes()",

@@ -165,15 +165,11 @@ impl Work {
     async fn write_entries(&mut self, spill: &Arc<Spill>) -> Result<HashSet<u64>, EngineError> {
         let engine = self.engine.clone();
         let state = self.state();
-        let mut changes: Vec<NumberedItem> = state.with_undo_mut(|undo| {
-            undo.expect_entries();
-            undo.items().filter(|change| change.item.may_spill()).cloned().collect()
-        });
-        changes.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
+        let batch = Batch::of(&state);
         // What comes after a change of the same row that does not fit has to stay in memory with it.
         let mut unfit_rows: HashSet<RowName> = state.with_undo(UndoStack::kept_rows);
         let mut unfit = HashSet::new();
-        for (turn, change) in changes.iter().enumerate() {
+        for (turn, change) in batch.0.iter().enumerate() {
             let stays =
                 !unfit_rows.is_empty() && change.item.row().is_some_and(|row| unfit_rows.contains(row));
             let Some(entry) = engine.spill_entry(&state, change).filter(|_| !stays) else {
@@ -201,6 +197,29 @@ impl Work {
             }
         }
         Ok(unfit)
+    }
+}
+
+/// The changes of a batch in the order of their entries. Like the undo stack it is within the engine's budget, so no memory of it is
+/// counted for the statement that meets it.
+struct Batch(Vec<NumberedItem>);
+
+impl Batch {
+    fn of(state: &TransactionState) -> Batch {
+        env::coroutine::uncounted(|| {
+            let mut changes: Vec<NumberedItem> = state.with_undo_mut(|undo| {
+                undo.expect_entries();
+                undo.items().filter(|change| change.item.may_spill()).cloned().collect()
+            });
+            changes.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
+            Batch(changes)
+        })
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        env::coroutine::uncounted(|| drop(std::mem::take(&mut self.0)));
     }
 }
 
