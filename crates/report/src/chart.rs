@@ -3,7 +3,7 @@
 //! Invariant: levels stand at equal distances, whatever their numbers. Drawn into the page and into pictures.
 
 use crate::scale::Scale;
-use crate::svg::{escape, legend};
+use crate::svg::{escape, legend, value_lines};
 
 /// Lines over levels.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,16 +40,7 @@ pub(crate) fn draw(chart: &Chart, text: &mut String) {
     let y = |value: f64| head + height * (1.0 - scale.share(value));
     let width = WIDTH - LEFT - RIGHT;
     let x = |level: usize| LEFT + width * (level as f64 + 0.5) / chart.levels.len().max(1) as f64;
-    for (value, mark) in &scale.marks {
-        text.push_str(&format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{1:.1}\" y2=\"{1:.1}\"/>\
-             <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{mark}</text>\n",
-            WIDTH - RIGHT,
-            y(*value),
-            LEFT - 6.0,
-            y(*value) + 4.0,
-        ));
-    }
+    value_lines(&scale, (LEFT, WIDTH - RIGHT), y, text);
     for (place, level) in chart.levels.iter().enumerate() {
         text.push_str(&format!(
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",

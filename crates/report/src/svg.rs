@@ -82,6 +82,24 @@ pub(crate) fn legend(
     row + 1
 }
 
+/// A line across a graph for each mark of its values, with its text before it.
+pub(crate) fn value_lines(
+    scale: &Scale,
+    (left, right): (f64, f64),
+    y: impl Fn(f64) -> f64,
+    text: &mut String,
+) {
+    for (value, mark) in &scale.marks {
+        text.push_str(&format!(
+            "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{0:.1}\" y2=\"{0:.1}\"/>\
+             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{mark}</text>\n",
+            y(*value),
+            left - 6.0,
+            y(*value) + 4.0,
+        ));
+    }
+}
+
 /// Draws one; answers its height.
 fn draw(panel: &Panel, places: usize, step: f64, marks: &[(f64, String)], text: &mut String) -> f64 {
     let unit = if panel.unit.is_empty() { String::new() } else { format!(", {}", panel.unit) };
@@ -96,16 +114,7 @@ fn draw(panel: &Panel, places: usize, step: f64, marks: &[(f64, String)], text: 
         Scale::of(panel.lines.iter().flat_map(|line| line.points.iter().flatten().copied()), panel.is_log);
     let y = |value: f64| head + HEIGHT * (1.0 - scale.share(value));
     let x = |place: f64| LEFT + (WIDTH - LEFT - RIGHT) * place / (places.max(2) - 1) as f64;
-    for (value, mark) in &scale.marks {
-        text.push_str(&format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{1:.1}\" y2=\"{1:.1}\"/>\
-             <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{mark}</text>\n",
-            WIDTH - RIGHT,
-            y(*value),
-            LEFT - 6.0,
-            y(*value) + 4.0,
-        ));
-    }
+    value_lines(&scale, (LEFT, WIDTH - RIGHT), y, text);
     for (place, name) in marks {
         text.push_str(&format!(
             "<line class=\"mark\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{head}\" y2=\"{1}\"/>\
