@@ -14,7 +14,7 @@ pub(crate) type Claim = (CollationId, Coercibility);
 
 /// What the common collation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// The text of a result. Numbers among the texts count as the connection's.
     Result,
     /// Comparing: there has to be a collation that binds.
@@ -48,7 +48,7 @@ impl BindContext {
 
     /// Brings texts into the character set of the one that a function is about, whose collation they are compared in
     /// however theirs bind. Error 3854, here or when it is evaluated, for text that the character set lacks.
-    pub(crate) fn follow(&self, primary: CollationId, others: &mut [Expr]) -> Result<(), SqlError> {
+    pub fn follow(&self, primary: CollationId, others: &mut [Expr]) -> Result<(), SqlError> {
         others.iter_mut().try_for_each(|other| self.convert_strictly(other, primary))
     }
 
@@ -125,10 +125,10 @@ impl BindContext {
 }
 
 /// The name of the conversion that fails with error 3854; no call can have it.
-pub(crate) const STRICT_CONVERSION: &str = "convert strictly";
+pub const STRICT_CONVERSION: &str = "convert strictly";
 
 /// The text in another character set. Bytes of no character set must be a text of it.
-pub(crate) fn strictly_converted(text: &[u8], from: Charset, to: Charset) -> Result<Vec<u8>, SqlError> {
+pub fn strictly_converted(text: &[u8], from: Charset, to: Charset) -> Result<Vec<u8>, SqlError> {
     let fails = || {
         let shown = text.iter().fold(String::new(), |mut shown, byte| {
             match byte {

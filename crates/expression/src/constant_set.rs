@@ -54,7 +54,7 @@ impl ListId {
 }
 
 /// Whether the value is the same in all rows of a statement. Only what lists are made of is looked into.
-pub(crate) fn is_constant(expr: &Expr) -> bool {
+pub fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
         ExprKind::Negate(operand)

@@ -18,7 +18,7 @@ use crate::deferred::{Deferred, SessionRequest};
 use crate::expr::{Expr, ExprKind};
 use crate::locale::Locale;
 use crate::parameter_moments::ParameterMoments;
-use crate::regexp::{Flags, Regexp, RegexpError};
+use crate::pattern::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
 const REGEXPS_MAX: usize = 64;
@@ -134,7 +134,7 @@ pub struct EvalContext {
     /// Long IN lists that have been met, by their ids.
     constant_sets: Mutex<HashMap<NonZeroU32, Arc<ConstantSet>>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
-    pub(crate) random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
+    pub random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
 
 impl EvalContext {
@@ -195,7 +195,7 @@ impl EvalContext {
     }
 
     /// The compiled pattern, from the statement's cache where it has been used before.
-    pub(crate) fn regexp(&self, pattern: String, flags: Flags) -> Result<Arc<Regexp>, SqlError> {
+    pub fn regexp(&self, pattern: String, flags: Flags) -> Result<Arc<Regexp>, SqlError> {
         let mut regexps = self.regexps.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (pattern, flags);
         if let Some(regexp) = regexps.get(&key) {
@@ -226,11 +226,11 @@ impl EvalContext {
     }
 
     /// Whether the expression is a `?`, whose text is not looked at for deprecated delimiters.
-    pub(crate) fn is_marker(&self, expr: &Expr) -> bool {
+    pub fn is_marker(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Parameter(_)) && !self.shows_parameters
     }
 
-    pub(crate) fn warn(&self, error: SqlError) {
+    pub fn warn(&self, error: SqlError) {
         if self.is_strict_change && is_refused_in_changes(&error) {
             let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
             refusal.get_or_insert(error);

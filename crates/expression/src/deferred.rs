@@ -87,7 +87,7 @@ impl Deferred {
     }
 
     /// Whether the evaluation under way is an `attempt`.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         self.is_asked.load(Relaxed)
     }
 
@@ -136,12 +136,12 @@ impl Deferred {
     }
 
     /// Rounds done by a benchmark whose expression asks nothing of the session.
-    pub(crate) fn rounds(&self) -> u64 {
+    pub fn rounds(&self) -> u64 {
         self.state().rounds
     }
 
     /// Ends this attempt of a benchmark; the next one goes on after `rounds`.
-    pub(crate) fn pause_after(&self, rounds: u64) -> SqlError {
+    pub fn pause_after(&self, rounds: u64) -> SqlError {
         let mut state = self.state();
         state.rounds = rounds;
         state.request = Some(SessionRequest::Pause);
@@ -151,7 +151,7 @@ impl Deferred {
 
 impl EvalContext {
     /// The answer that the session has given to a call, whose arguments are then not evaluated again.
-    pub(crate) fn told(&self, call: &Arguments<'_>) -> Option<Value> {
+    pub fn told(&self, call: &Arguments<'_>) -> Option<Value> {
         let mut state = self.deferred.state();
         let id = call_id(call);
         let taken = state.told.iter().filter(|told| **told == id).count();
@@ -162,7 +162,7 @@ impl EvalContext {
 
     /// Fails with the error that makes an operator ask the session, or where none does waits for the answer in the middle of the
     /// evaluation.
-    pub(crate) fn ask(
+    pub fn ask(
         &self,
         call: &Arguments<'_>,
         function: &str,
@@ -177,7 +177,7 @@ impl EvalContext {
     }
 
     /// The error that makes an operator ask: for what needs more of the statement than an expression has.
-    pub(crate) fn defer(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
+    pub fn defer(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
         let mut state = self.deferred.state();
         state.request = Some(request);
         state.asking = call_id(call);

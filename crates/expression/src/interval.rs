@@ -53,7 +53,7 @@ impl IntervalUnit {
         self as i64
     }
 
-    pub(crate) fn by_number(number: i64) -> Option<IntervalUnit> {
+    pub fn by_number(number: i64) -> Option<IntervalUnit> {
         usize::try_from(number).ok().and_then(|index| Self::NAMES.get(index)).map(|(unit, _)| *unit)
     }
 
@@ -71,7 +71,7 @@ impl IntervalUnit {
     }
 
     /// Whether adding the unit to a DATE gives a DATETIME.
-    pub(crate) fn has_time(self) -> bool {
+    pub fn has_time(self) -> bool {
         use IntervalUnit::{Day, Month, Quarter, Week, Year, YearMonth};
         !matches!(self, Day | Week | Month | Quarter | Year | YearMonth)
     }

@@ -6,7 +6,7 @@ use datum::{Json, SqlError, error_code};
 use std::collections::HashSet;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Leg {
+pub enum Leg {
     Member(String),
     AnyMember,
     Element(Index),
@@ -18,7 +18,7 @@ pub(crate) enum Leg {
 
 /// A position in an array, counted from its start or its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Index {
+pub enum Index {
     FromStart(usize),
     /// 0 is the last element.
     FromEnd(usize),
@@ -26,11 +26,11 @@ pub(crate) enum Index {
 
 impl Index {
     /// Whether it is in front of the first element of an array of a length.
-    pub(crate) fn is_before(self, length: usize) -> bool {
+    pub fn is_before(self, length: usize) -> bool {
         matches!(self, Index::FromEnd(index) if index >= length)
     }
 
-    pub(crate) fn within(self, length: usize) -> Option<usize> {
+    pub fn within(self, length: usize) -> Option<usize> {
         match self {
             Index::FromStart(index) => (index < length).then_some(index),
             Index::FromEnd(index) => length.checked_sub(index + 1),
@@ -40,7 +40,7 @@ impl Index {
 
 impl Index {
     /// The elements of `[from to to]` in an array of a length.
-    pub(crate) fn range(from: Index, to: Index, length: usize) -> std::ops::Range<usize> {
+    pub fn range(from: Index, to: Index, length: usize) -> std::ops::Range<usize> {
         let start = match from {
             Index::FromStart(index) => index,
             Index::FromEnd(index) => length.saturating_sub(index + 1),
@@ -54,26 +54,26 @@ impl Index {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Path {
+pub struct Path {
     pub legs: Vec<Leg>,
 }
 
 impl Path {
-    pub(crate) fn parse(text: &str) -> Result<Path, SqlError> {
+    pub fn parse(text: &str) -> Result<Path, SqlError> {
         let characters: Vec<char> = text.chars().collect();
         let mut parser = Parser { characters: &characters, at: 0 };
         parser.path().map_err(|()| error_code::ER_INVALID_JSON_PATH.with(&[&(parser.at.max(1))]))
     }
 
     /// Whether the path may name several values.
-    pub(crate) fn has_wildcard(&self) -> bool {
+    pub fn has_wildcard(&self) -> bool {
         self.legs
             .iter()
             .any(|leg| matches!(leg, Leg::AnyMember | Leg::AnyElement | Leg::Descendants | Leg::Range(..)))
     }
 
     /// Every value the path names, in document order.
-    pub(crate) fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+    pub fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
         let mut current = vec![document];
         // Behind `**` the same value can be met on several ways; it counts once, and there are no more than the document has.
         let mut may_repeat = false;
@@ -94,7 +94,7 @@ impl Path {
     }
 
     /// The value a path without wildcards names, for changing it.
-    pub(crate) fn select_mut<'d>(legs: &[Leg], document: &'d mut Json) -> Option<&'d mut Json> {
+    pub fn select_mut<'d>(legs: &[Leg], document: &'d mut Json) -> Option<&'d mut Json> {
         let mut current = document;
         for leg in legs {
             current = match (leg, current) {

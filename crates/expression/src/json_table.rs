@@ -6,9 +6,9 @@ use datum::{
     json_shown_text, json_text, parse_json, read_json,
 };
 
+use crate::call::json_scalar;
 use crate::context::EvalContext;
 use crate::evaluate::moment_context;
-use crate::functions::json_scalar;
 use crate::json_path::Path;
 
 /// A path into a document.

@@ -4,6 +4,7 @@
 //! conversions MySQL makes silently; the executor evaluates them against rows with an `EvalContext`.
 #![forbid(unsafe_code)]
 
+pub mod call;
 mod case_operands;
 mod constant_set;
 mod context;
@@ -11,33 +12,28 @@ mod deferred;
 mod expr;
 mod function;
 mod interval;
-mod json_path;
+pub mod json_path;
 mod json_table;
 mod locale;
 mod operands;
 mod operator;
 mod parameter_moments;
-mod regexp;
+pub mod pattern;
 mod text;
-mod xml;
 
 mod aggregate;
 mod build;
 mod collations;
 mod evaluate;
-mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder, SlidingAggregate};
 pub use build::{BindContext, KnownValues, Markers, Merging, ReadParameter, Reading};
+pub use call::{Functions, JsonBehaviour, NoFunctions, array_cast, array_keys, stored_call};
 pub use constant_set::{LIST_LONG, ListId};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
 pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType, RowList};
 pub use function::{Arguments, Function, Volatility};
-pub use functions::{
-    JsonBehaviour, PurgedError, array_cast, array_keys, bytes_text, is_function, pico_time_text, purged_set,
-    stored_call,
-};
 pub use interval::IntervalUnit;
 pub use json_table::{JsonPath, table_document, table_value};
 pub use locale::{LOCALE_NAMES, Locale};

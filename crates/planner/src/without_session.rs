@@ -43,7 +43,7 @@ impl SessionValues for Nobody {
 /// By column: the bound expression of a generated one.
 pub fn bind_generated_columns(table: &Arc<TableDef>) -> Result<Vec<Option<Expr>>, SqlError> {
     let context = PlannerContext {
-        bind: BindContext::default(),
+        bind: BindContext { functions: functions::MYSQL, ..BindContext::default() },
         current_database: None,
         literals: Literals::Inline,
         parameter_types: &[],

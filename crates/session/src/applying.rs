@@ -12,11 +12,11 @@ use instance::replication::{Applied, Channel};
 
 use instance::{Instance, ProcessEntry};
 
-use crate::connection_info::ConnectionInfo;
 use crate::families::Families;
 use crate::session::Session;
-use crate::statement::Shield;
-use crate::transaction_control::transaction_error;
+use session_state::connection_info::ConnectionInfo;
+use session_state::guard::Shield;
+use session_state::transaction_control::transaction_error;
 
 /// The transaction of another server that a session applies.
 pub struct Applying {

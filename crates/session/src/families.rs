@@ -9,8 +9,8 @@ use std::pin::Pin;
 use datum::SqlError;
 
 use crate::session::Session;
-use crate::sink::ResultSink;
 use crate::statement::{Done, Request, Shield};
+use session_state::sink::ResultSink;
 
 /// What a family is doing; a family's state is large beside that of a query, so it is boxed.
 pub type FamilyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SqlError>> + 'a>>;

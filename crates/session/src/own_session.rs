@@ -6,10 +6,10 @@ use std::sync::Arc;
 use datum::{SqlError, Value};
 use instance::{Instance, ResultShape};
 
-use crate::connection_info::ConnectionInfo;
 use crate::families::Families;
 use crate::session::Session;
-use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
+use session_state::connection_info::ConnectionInfo;
+use session_state::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
 
 const COPIER: &str = "system user";
 

@@ -8,13 +8,13 @@ use auth::AccountName;
 use catalog::ClosedGate;
 use variables::{SessionVariables, Settings};
 
-use crate::connection_info::ConnectionInfo;
 use crate::families::Families;
 use crate::privileges::Privileges;
 use crate::session::Session;
-use crate::shared_state::SharedState;
-use crate::sink::StateChange;
-use crate::statement::Profiles;
+use crate::statement::{OpenHandlers, Profiles};
+use session_state::connection_info::ConnectionInfo;
+use session_state::shared_state::SharedState;
+use session_state::sink::StateChange;
 
 impl Session {
     /// What was handed to the session, for one that it makes.
@@ -81,6 +81,21 @@ impl Session {
     /// Whether LOCK TABLES or FLUSH TABLES WITH READ LOCK holds something.
     pub fn holds_table_locks(&self) -> bool {
         !self.table_locks.is_empty() || self.global_read_lock.is_some()
+    }
+
+    /// The tables that are open by HANDLER.
+    pub fn handlers(&self) -> &OpenHandlers {
+        &self.handlers
+    }
+
+    /// For HANDLER itself.
+    pub fn handlers_mut(&mut self) -> &mut OpenHandlers {
+        &mut self.handlers
+    }
+
+    /// Whether LOCK TABLES holds nothing.
+    pub fn holds_no_locked_tables(&self) -> bool {
+        self.table_locks.is_empty()
     }
 
     /// Forgets the kept traces of the optimizer.

@@ -14,20 +14,20 @@ use executor::{MemoryLimits, StrictSession};
 use expression::StatementSettings;
 use parser::DigestOutput;
 
-use crate::connection_info::ConnectionInfo;
 use crate::families::Families;
 use crate::privileges::Privileges;
 use crate::program::ProgramStack;
-use crate::shared_state::SharedState;
-use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{
     GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements, TableLocks,
     TemporaryTables, Traces,
 };
-use crate::transaction_control::{TransactionControl, transaction_error};
-use crate::xa::XaBranch;
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
 use planner::Switches;
+use session_state::connection_info::ConnectionInfo;
+use session_state::shared_state::SharedState;
+use session_state::sink::{OkInfo, StateChange, StatusFlags};
+use session_state::transaction_control::{TransactionControl, transaction_error};
+use session_state::xa::XaBranch;
 use variables::{SessionVariables, Setting, Settings};
 
 /// Names a prepared statement within its session, as the protocol does.

@@ -1,17 +1,20 @@
 //! All families of statements that stand above `session`: those of this crate, which treat tables as wholes, and those of
 //! `administration`.
 //!
-//! The program hands [`Statements`] to each session (decision 0064). `tables` has data definition, `statistics` table maintenance, and
-//! `files` moves rows from and to files.
+//! The program hands [`Statements`] to each session (decision 0064). `tables` and `programs` have data definition, `statistics` table maintenance, and
+//! `files` moves rows from and to files; `handler` reads open tables, `explain` shows plans.
 #![forbid(unsafe_code)]
 
 mod caller;
+mod explain;
 mod files;
+mod handler;
+mod programs;
 mod statistics;
 mod tables;
 
 use administration::Administration;
-use parser::ast::{Into, StatementKind};
+use parser::ast::{ExplainTarget, Into, StatementKind};
 use session::{Done, Families, FamilyFuture, Request, ResultSink, Session, Shield};
 
 use caller::Caller;
@@ -46,6 +49,18 @@ impl Families for Statements {
                         Caller(session).select_into_file(query, into, request, shield).await
                     }
                     _ => Administration.carry_out(session, request, shield, sink).await,
+                }
+            }),
+            StatementKind::Handler(handler) => {
+                Box::pin(async move { Caller(session).handler(handler, request, shield, sink).await })
+            }
+            StatementKind::Explain(explain) => Box::pin(async move {
+                let format = Caller(session).explain_form(explain)?;
+                match explain.target {
+                    ExplainTarget::Table { .. } => {
+                        Administration.carry_out(session, request, shield, sink).await
+                    }
+                    _ => Caller(session).explain(explain, &format, request, shield).await,
                 }
             }),
             StatementKind::MaintainTable(maintain) => {

@@ -49,12 +49,12 @@ pub(crate) fn decimal(text: &str) -> Value {
 
 /// As FORMAT_BYTES() writes it.
 pub(crate) fn bytes_text(bytes: u64) -> String {
-    expression::bytes_text(bytes as f64)
+    functions::bytes_text(bytes as f64)
 }
 
 /// As FORMAT_PICO_TIME() writes it.
 pub(crate) fn time_text(nanoseconds: u64) -> String {
-    expression::pico_time_text(picoseconds(nanoseconds) as f64)
+    functions::pico_time_text(picoseconds(nanoseconds) as f64)
 }
 
 /// A statement as `sys` shortens it.

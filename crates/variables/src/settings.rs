@@ -165,6 +165,7 @@ impl Settings {
             client_charset: self.client_charset,
             max_allowed_packet: self.max_allowed_packet,
             division_precision_increment: self.division_precision_increment,
+            functions: functions::MYSQL,
             ..BindContext::default()
         }
     }

@@ -3,7 +3,7 @@
 //! This server gives transactions no such identifiers. It keeps the set, as MySQL without a binary log does, so that a tool
 //! which goes on from a dump finds where that was.
 use datum::{ErrorCode, SqlError, error_code};
-use expression::{PurgedError, purged_set};
+use functions::{PurgedError, purged_set};
 use variables::{Setting, VariableId};
 
 use crate::caller::Caller;

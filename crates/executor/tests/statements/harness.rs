@@ -239,7 +239,11 @@ impl Database {
         let parsed =
             parser::parse(sql.as_bytes(), options, &arena).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
         let context = PlannerContext {
-            bind: BindContext { sql_mode: self.sql_mode, ..BindContext::default() },
+            bind: BindContext {
+                sql_mode: self.sql_mode,
+                functions: functions::MYSQL,
+                ..BindContext::default()
+            },
             current_database: Some("qtest"),
             literals: self.literals,
             parameter_types: &[],

@@ -333,7 +333,7 @@ pub(super) fn integer(value: &Value) -> Result<i128, SqlError> {
     }
 }
 
-pub(super) fn double(value: &Value) -> Result<f64, SqlError> {
+pub fn double(value: &Value) -> Result<f64, SqlError> {
     match value {
         Value::Double(number) => Ok(*number),
         wrong => Err(mistyped(wrong)),

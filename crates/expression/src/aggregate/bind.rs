@@ -4,9 +4,9 @@ use datum::{ColumnType, SqlError, TypeKind, error_code};
 
 use super::{AggregateCall, AggregateFunction};
 use crate::build::{BindContext, Wanted, bytes_max, is_bit_string};
+use crate::call::infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 
 impl AggregateCall {
     /// Binds an aggregate: infers its type and inserts conversions into the arguments.

@@ -3,9 +3,9 @@
 //! NULLs are elements and members, unlike in other aggregates. Called by `accumulator`.
 use datum::{JSON_DEPTH_MAX, Json, JsonMap, SqlError, Value, error_code, json_of_text, json_text};
 
+use crate::call::json::{document_of, json};
 use crate::context::EvalContext;
 use crate::expr::Expr;
-use crate::functions::{document_of, json};
 
 #[derive(Clone, Debug)]
 pub(super) enum Document {

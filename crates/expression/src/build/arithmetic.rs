@@ -7,8 +7,8 @@ use TypeKind as K;
 use super::merge::{bytes_max, integer_digits};
 use super::through::number_of_moments;
 use super::{BindContext, Wanted, numeric};
+use crate::call::infer::text_column;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::text_column;
 use crate::operator::{ArithmeticOperator, BitOperator};
 
 /// The domain an operand takes part in arithmetic with.
@@ -60,7 +60,7 @@ fn integer(unsigned: bool, digits: u8) -> ColumnType {
 }
 
 /// DOUBLE, with digits after the point where the operands have fixed ones.
-pub(crate) fn double(scale: Option<u8>) -> ColumnType {
+pub fn double(scale: Option<u8>) -> ColumnType {
     let digits = scale.filter(|scale| *scale <= SCALE_MAX).map(|scale| (DOUBLE_WIDTH, scale));
     ColumnType::new(TypeKind::Double { digits })
 }
@@ -315,6 +315,6 @@ fn is_binary(column: &ColumnType) -> bool {
 }
 
 /// A binary string that bit operators take for one by itself.
-pub(crate) fn is_bit_string(column: &ColumnType) -> bool {
+pub fn is_bit_string(column: &ColumnType) -> bool {
     is_binary(column) && !column.is_hex_literal()
 }

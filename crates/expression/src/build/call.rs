@@ -3,7 +3,6 @@ use datum::{SqlError, TypeKind, error_code};
 
 use super::BindContext;
 use crate::expr::{Expr, ExprKind};
-use crate::functions;
 use crate::operator::{ArithmeticOperator, TruthTest};
 
 impl BindContext {
@@ -25,7 +24,7 @@ impl BindContext {
             }
             _ => {}
         }
-        let Some(function) = functions::by_name(&lower) else {
+        let Some(function) = self.functions.by_name(&lower) else {
             return Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"FUNCTION", &name]));
         };
         let count = u8::try_from(arguments.len()).unwrap_or(u8::MAX);
@@ -36,7 +35,7 @@ impl BindContext {
         self.expect_arguments(function.name, &mut arguments)?;
         let mut ty = (function.infer)(self, function.name, &mut arguments)?;
         if ty.column.kind == TypeKind::LongLong && ty.column.length == 0 {
-            ty.column.length = functions::width_of(function.name).unwrap_or(0);
+            ty.column.length = self.functions.width_of(function.name).unwrap_or(0);
         }
         Ok(Expr { kind: ExprKind::Call(function, arguments), ty })
     }

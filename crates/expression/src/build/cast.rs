@@ -5,8 +5,8 @@ use datum::{ColumnType, SqlError, SqlMode, TypeKind, error_code};
 use super::merge::{bytes_max, shown_width};
 use super::through::is_mixed;
 use super::{BindContext, Wanted};
+use crate::call::infer::text_column;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::text_column;
 
 impl BindContext {
     /// CAST(expr AS type). A text without a length, which `u32::MAX` says, is as long as its operand.
@@ -109,7 +109,7 @@ impl BindContext {
     /// `expr COLLATE name`.
     pub fn collate(&self, mut operand: Expr, collation: CollationId) -> Result<Expr, SqlError> {
         self.text_marker(&mut operand);
-        crate::functions::cast_text(self, &mut operand)?;
+        crate::call::infer::cast_text(self, &mut operand)?;
         let is_null = matches!(operand.kind, ExprKind::Literal(datum::Value::Null));
         let own = if is_null { Charset::Binary } else { operand.ty.collation().charset() };
         if (is_null || operand.ty.column.kind != TypeKind::Null) && own != collation.charset() {

@@ -53,7 +53,7 @@ impl BindContext {
         }
         for expr in [&mut *left, &mut *right] {
             if expr.ty.column.kind.is_temporal() {
-                crate::functions::cast_text(self, expr)?;
+                crate::call::infer::cast_text(self, expr)?;
             }
         }
         let mut pair = [std::mem::replace(left, Expr::null()), std::mem::replace(right, Expr::null())];
@@ -261,7 +261,7 @@ impl BindContext {
                 let own = std::mem::replace(document, Expr::null());
                 *document = self.convert(own, ColumnType::double())?;
             } else {
-                crate::functions::cast_text(self, document)?;
+                crate::call::infer::cast_text(self, document)?;
             }
         }
         Ok(())
@@ -294,7 +294,7 @@ impl BindContext {
         let mut pair = [operand, pattern];
         pair.iter_mut().for_each(|expr| self.text_marker(expr));
         for expr in &mut pair {
-            crate::functions::cast_text(self, expr)?;
+            crate::call::infer::cast_text(self, expr)?;
         }
         let (collation, _) = self.aggregate_collations("like", &mut pair, Purpose::Comparison)?;
         let [operand, mut pattern] = pair;
@@ -305,7 +305,7 @@ impl BindContext {
         let backslash: &[u8] =
             if self.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES) { b"" } else { b"\\" };
         let mut escape = escape.unwrap_or_else(|| self.text_literal(backslash));
-        crate::functions::cast_text(self, &mut escape)?;
+        crate::call::infer::cast_text(self, &mut escape)?;
         let kind = ExprKind::Like {
             negated,
             operand: Box::new(operand),

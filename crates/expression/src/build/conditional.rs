@@ -173,7 +173,7 @@ impl BindContext {
                     true => self.convert(document, ColumnType::double())?,
                     false => {
                         let mut document = document;
-                        crate::functions::cast_text(self, &mut document)?;
+                        crate::call::infer::cast_text(self, &mut document)?;
                         document
                     }
                 };
@@ -181,7 +181,7 @@ impl BindContext {
         }
         // A text operand meets moments as texts.
         if is_text(&operand) && candidate.ty.column.kind.has_date() {
-            crate::functions::cast_text(self, &mut candidate)?;
+            crate::call::infer::cast_text(self, &mut candidate)?;
         }
         if is_time(&operand) {
             self.become_time(&mut candidate)?;
@@ -228,7 +228,8 @@ impl BindContext {
             ExprKind::Compare(_, datum::CompareMode::Text(collation::CollationId::BINARY), ..)
         );
         if is_constant && is_of_bytes && left.ty.column.kind.is_string() {
-            let column = crate::functions::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
+            let column =
+                crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };
         }
@@ -247,7 +248,7 @@ impl BindContext {
 /// Makes a value text; one that is chosen remembers what it was.
 fn become_text(bind: &BindContext, expr: &mut Expr, merging: Merging) -> Result<(), SqlError> {
     let is_string = expr.ty.column.kind.is_string();
-    crate::functions::cast_text(bind, expr)?;
+    crate::call::infer::cast_text(bind, expr)?;
     let is_chosen = merging == Merging::Value && !is_string;
     if is_chosen && matches!(expr.kind, ExprKind::Cast(_)) {
         let old = std::mem::replace(expr, Expr::null());

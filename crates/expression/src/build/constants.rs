@@ -81,7 +81,7 @@ impl BindContext {
 
     /// Beside a BIGINT, YEAR, TIME or date column a constant of another kind is of the column's type where the column would
     /// store it unchanged; beside a date column only a number.
-    pub(crate) fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+    pub fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         if !matches!(column.kind, ExprKind::Column(_)) || matches!(constant.kind, ExprKind::Column(_)) {
             return Ok(());
         }

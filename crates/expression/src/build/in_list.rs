@@ -101,8 +101,8 @@ impl BindContext {
                     let document = std::mem::replace(member, Expr::null());
                     *member = self.convert(document, ColumnType::double())?;
                 }
-                TypeKind::Json => crate::functions::cast_text(self, member)?,
-                kind if kind.is_temporal() && is_text => crate::functions::cast_text(self, member)?,
+                TypeKind::Json => crate::call::infer::cast_text(self, member)?,
+                kind if kind.is_temporal() && is_text => crate::call::infer::cast_text(self, member)?,
                 _ => {}
             }
         }
@@ -122,7 +122,7 @@ impl BindContext {
     /// Beside a time a moment is its time, and a date the time that its text is read as, as MySQL has it.
     pub(super) fn become_time(&self, member: &mut Expr) -> Result<(), SqlError> {
         match member.ty.column.kind {
-            TypeKind::Date => crate::functions::cast_text(self, member),
+            TypeKind::Date => crate::call::infer::cast_text(self, member),
             TypeKind::DateTime { .. } | TypeKind::Timestamp { .. } => {
                 let moment = std::mem::replace(member, Expr::null());
                 *member = self.convert(moment, ColumnType::new(TypeKind::Time { fsp: 6 }))?;

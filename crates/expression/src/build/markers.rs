@@ -36,7 +36,7 @@ impl Markers {
         self.keeps_types
     }
 
-    pub(crate) fn is_of_statement(&self) -> bool {
+    pub fn is_of_statement(&self) -> bool {
         self.is_used
     }
 
@@ -365,12 +365,7 @@ impl BindContext {
     }
 
     /// Error 3146 for a marker where a function wants to know at once that there is a document.
-    pub(crate) fn check_document_marker(
-        &self,
-        expr: &Expr,
-        index: usize,
-        name: &str,
-    ) -> Result<(), SqlError> {
+    pub fn check_document_marker(&self, expr: &Expr, index: usize, name: &str) -> Result<(), SqlError> {
         match self.marker(expr) {
             Some(_) => Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&index, &name])),
             None => Ok(()),

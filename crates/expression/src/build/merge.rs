@@ -199,7 +199,7 @@ fn merged_text(known: &[&ColumnType]) -> TypeKind {
 }
 
 /// The most characters a value of the type shows.
-pub(crate) fn shown_width(column: &ColumnType) -> u64 {
+pub fn shown_width(column: &ColumnType) -> u64 {
     let fraction = |fsp: u8| if fsp == 0 { 0 } else { u64::from(fsp) + 1 };
     let sign = u64::from(!column.unsigned);
     match &column.kind {
@@ -214,7 +214,7 @@ pub(crate) fn shown_width(column: &ColumnType) -> u64 {
         K::Float { digits } => digits.map_or(12, |(width, _)| u64::from(width)),
         K::Double { digits } => digits.map_or(22, |(width, _)| u64::from(width).max(22)),
         K::Char | K::VarChar | K::Binary | K::VarBinary => u64::from(column.length),
-        kind if kind.is_large_object() => crate::functions::large_object_width(column),
+        kind if kind.is_large_object() => crate::call::width::large_object_width(column),
         K::Json => u64::from(u32::MAX),
         K::Date => 10,
         K::Time { fsp } => 10 + fraction(*fsp),
@@ -235,7 +235,7 @@ fn characters(member: &[u8], column: &ColumnType) -> u64 {
 }
 
 /// The bytes of a value's text.
-pub(crate) fn bytes_max(column: &ColumnType) -> u64 {
+pub fn bytes_max(column: &ColumnType) -> u64 {
     let per_character =
         if column.is_text() { column.collation.charset().bytes_per_character_max() } else { 1 };
     let is_declared_in_bytes = column.kind.is_large_object() && column.length == 0;
@@ -261,7 +261,7 @@ pub(crate) fn string_type(
         (K::Char, true) if merging == Merging::Value => K::VarBinary,
         (K::Char, true) => K::Binary,
         (K::Char, false) => K::Char,
-        _ => return crate::functions::text_column(length, collation),
+        _ => return crate::call::infer::text_column(length, collation),
     };
     ColumnType { collation, length: u32::try_from(length).unwrap_or(u32::MAX), ..ColumnType::new(kind) }
 }

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, Condition, SqlError, SqlMode, TypeKind, Value};
 
+use crate::call::{Functions, NoFunctions};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
 mod alternatives;
@@ -25,14 +26,14 @@ mod reading;
 mod temporal;
 mod through;
 mod wanted;
-pub(crate) use temporal::moment_text;
+pub use temporal::moment_text;
 pub(crate) use through::{is_mixed, is_silent};
 
-pub(crate) use arithmetic::{double, is_bit_string};
+pub use arithmetic::{double, is_bit_string};
 pub use markers::Markers;
 pub use merge::Merging;
-pub(crate) use merge::{bytes_max, shown_width};
-pub(crate) use reading::fraction_digits;
+pub use merge::{bytes_max, shown_width};
+pub use reading::fraction_digits;
 pub use reading::{KnownValues, ReadParameter, Reading};
 pub(crate) use wanted::Wanted;
 
@@ -51,6 +52,8 @@ pub struct BindContext {
     pub known: KnownValues,
     /// The `?` markers, where parameters are such.
     pub markers: Markers,
+    /// The functions that can be called by name.
+    pub functions: &'static dyn Functions,
     /// What is warned about a statement each time it runs, whatever its rows.
     pub conditions: RefCell<Vec<Condition>>,
 }
@@ -66,6 +69,7 @@ impl Default for BindContext {
             max_allowed_packet: 64 * 1024 * 1024,
             known: KnownValues::default(),
             markers: Markers::default(),
+            functions: &NoFunctions,
             conditions: RefCell::default(),
         }
     }
@@ -123,7 +127,7 @@ impl Expr {
 }
 
 impl BindContext {
-    pub(crate) fn warn(&self, warning: SqlError) {
+    pub fn warn(&self, warning: SqlError) {
         self.conditions.borrow_mut().push(warning.into_warning());
     }
 

@@ -165,7 +165,7 @@ impl BindContext {
     }
 
     /// The value of a constant that decides what is built: the plan is then for this value only.
-    pub(crate) fn decisive(&self, expr: &Expr) -> Option<Value> {
+    pub fn decisive(&self, expr: &Expr) -> Option<Value> {
         let value = self.peek(expr)?;
         self.decide_by(expr);
         Some(value)
@@ -179,7 +179,7 @@ impl BindContext {
     }
 
     /// Whether the expression is the same for all rows and sessions; then the plan is for the constants in it only.
-    pub(crate) fn decide_by_constant(&self, expr: &Expr) -> bool {
+    pub fn decide_by_constant(&self, expr: &Expr) -> bool {
         use crate::function::Volatility::Pure;
         match &expr.kind {
             ExprKind::Literal(_) => true,
@@ -378,7 +378,7 @@ fn whole(number: &Decimal) -> Option<i128> {
 }
 
 /// The digits of a second's fraction in a text that is a moment or a time; a text that is none has all six.
-pub(crate) fn fraction_digits(text: &[u8], is_time: bool) -> u8 {
+pub fn fraction_digits(text: &[u8], is_time: bool) -> u8 {
     const ALL: u8 = 6;
     let is_one = if is_time { Time::parse(text).is_some() } else { DateTime::parse(text, true).is_some() };
     if !is_one {

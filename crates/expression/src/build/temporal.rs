@@ -58,7 +58,7 @@ impl BindContext {
 }
 
 /// The text that a moment of no fixed kind is given as.
-pub(crate) fn moment_text(collation: collation::CollationId) -> ColumnType {
+pub fn moment_text(collation: collation::CollationId) -> ColumnType {
     const LENGTH: u32 = 29;
     ColumnType { length: LENGTH, collation, ..ColumnType::new(TypeKind::Char) }
 }

@@ -6,8 +6,8 @@
 use datum::{ColumnType, SqlError, TypeKind};
 
 use super::BindContext;
+use crate::call::is_choice_of_moments;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::is_choice_of_moments;
 
 /// What a branch is before it becomes its choice's text.
 fn own(branch: &Expr) -> Option<&Expr> {

@@ -355,7 +355,7 @@ fn moment_of_small_number(value: &Value, source: &ColumnType) -> Option<DateTime
 }
 
 /// The date of a moment. A time that is no time of a day is counted from this moment, as MySQL counts it here.
-pub(crate) fn date_of(moment: DateTime, given: &Value, context: &EvalContext) -> Date {
+pub fn date_of(moment: DateTime, given: &Value, context: &EvalContext) -> Date {
     let settings = &context.settings;
     let now = || settings.time_zone.to_local(settings.now_utc_micros);
     match given {

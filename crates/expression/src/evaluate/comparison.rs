@@ -14,7 +14,7 @@ use crate::expr::{Expr, ExprKind, RowList};
 use crate::operator::ComparisonOperator;
 
 /// What conversions to moments need; `today` is looked up only where a TIME may have to become a date.
-pub(crate) fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) -> MomentContext<'c> {
+pub fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) -> MomentContext<'c> {
     let settings = &context.settings;
     let today = if needs_today {
         settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, |local| local.date())

@@ -269,7 +269,7 @@ fn composite_micros(parts: &[(i64, usize)], scales: &[i64], fraction: bool) -> O
 }
 
 /// EXTRACT: the parts of composite units stand side by side in one number.
-pub(crate) fn part_of(unit: IntervalUnit, moment: DateTime, time: Time) -> i64 {
+pub fn part_of(unit: IntervalUnit, moment: DateTime, time: Time) -> i64 {
     use IntervalUnit as U;
     let date = moment.date();
     let sign = if time.is_negative() { -1 } else { 1 };
@@ -303,7 +303,7 @@ pub(crate) fn part_of(unit: IntervalUnit, moment: DateTime, time: Time) -> i64 {
 }
 
 /// TIMESTAMPDIFF: how many whole units lie between.
-pub(crate) fn difference_in(unit: IntervalUnit, from: DateTime, to: DateTime) -> i64 {
+pub fn difference_in(unit: IntervalUnit, from: DateTime, to: DateTime) -> i64 {
     let micros = to.linear_micros() - from.linear_micros();
     match unit {
         IntervalUnit::Microsecond => micros,

@@ -93,7 +93,7 @@ impl Expr {
             }
             ExprKind::Call(function, exprs) => {
                 let arguments = Arguments { exprs, row, context, ty: &self.ty };
-                if let Some(truth) = crate::functions::extreme_truth(function.name, &arguments) {
+                if let Some(truth) = crate::call::extreme_truth(function.name, &arguments) {
                     return truth;
                 }
                 let value = self.eval_ref(row, context)?;

@@ -20,9 +20,9 @@ mod logic;
 #[cfg(test)]
 mod recorded_tests;
 
-pub(crate) use cast::date_of;
-pub(crate) use comparison::moment_context;
-pub(crate) use interval::{difference_in, part_of};
+pub use cast::date_of;
+pub use comparison::moment_context;
+pub use interval::{difference_in, part_of};
 
 /// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.
 fn relabelled(value: Cow<'_, Value>, column: &ColumnType) -> Value {

@@ -79,7 +79,7 @@ impl<'p> Planner<'p> {
         let name = call.name.name.name;
         let is_built_in = || {
             let lower = name.to_ascii_lowercase();
-            lower == "grouping" || expression::is_function(&lower)
+            lower == "grouping" || functions::is_function(&lower)
         };
         if call.name.database.is_some() || !is_built_in() {
             if let Some(bound) = self.bind_stored_function(call)? {

@@ -8,7 +8,7 @@ use instance::unix_now_us;
 use parser::ast::User;
 
 use crate::session::Session;
-use crate::statement::Shield;
+use session_state::guard::Shield;
 
 impl Session {
     /// Changes accounts as a whole and makes them durable; on an error they are as they were.

@@ -27,7 +27,7 @@ fn privileges_of(rights: Rights) -> PrivilegeSet {
 
 impl Session {
     /// What a plan does to its tables.
-    pub(crate) fn require_plan(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub fn require_plan(&self, plan: &Plan) -> Result<(), SqlError> {
         plan.views.iter().try_for_each(|view| self.permit_view(view))?;
         let is_own = |need: &TableNeed| need.user.as_ref().is_none_or(|user| user.definer.is_none());
         if self.privileges.is_full() && plan.needs.iter().all(is_own) {
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Error 1345: how a plan reads views is shown to those who may look below them.
-    pub(crate) fn require_shown_views(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub fn require_shown_views(&self, plan: &Plan) -> Result<(), SqlError> {
         let access = self.privileges.access();
         let shows =
             |view: &Arc<ViewDef>| access.table(&view.database, &view.name).has(Privilege::ShowView.into());

@@ -13,8 +13,8 @@ use schema::ProgramKind;
 use super::context::{BusyStatement, Strictness};
 use super::run::Run;
 use crate::session::Session;
-use crate::sink::ResultSink;
 use crate::statement::{Done, Effects, Request, Shield};
+use session_state::sink::ResultSink;
 
 /// What takes the value of an OUT parameter.
 enum Target {
@@ -199,9 +199,9 @@ impl Session {
 
     /// The OUT parameters of a prepared CALL, as a result of one row.
     fn send_out_parameters(&self, sent: Vec<(String, Value, ColumnType)>, sink: &mut dyn ResultSink) {
-        use crate::result::{ClientRows, conversions, shape_of};
-        use crate::sink::{StatusFlags, StatusInfo};
         use executor::RowSink;
+        use session_state::result::{ClientRows, conversions, shape_of};
+        use session_state::sink::{StatusFlags, StatusInfo};
         let columns: Vec<plan::OutputColumn> = sent
             .iter()
             .map(|(name, _, column_type)| plan::OutputColumn::computed(name, column_type.clone()))

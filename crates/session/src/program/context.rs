@@ -13,9 +13,9 @@ use parser::ast::RoutineKind;
 use schema::{ProgramKind, TableId};
 use variables::Setting;
 
-use crate::diagnostics::Area;
 use crate::privileges::Privileges;
 use crate::session::Session;
+use session_state::diagnostics::Area;
 
 /// Programs call each other this deep at most: a procedure itself as often as `max_sp_recursion_depth` can allow, and as much again.
 const PROGRAM_DEPTH_MAX: usize = 512;
@@ -221,5 +221,5 @@ impl Session {
 
 pub(super) const ER_STACK_OVERRUN: datum::ErrorCode =
     datum::ErrorCode::new(1436, "HY000", "Thread stack overrun: stored programs call each other too deep");
-pub(super) const ER_NO_SUCH_USER: datum::ErrorCode =
+pub const ER_NO_SUCH_USER: datum::ErrorCode =
     datum::ErrorCode::new(1449, "HY000", "The user specified as a definer ('%s'@'%s') does not exist");

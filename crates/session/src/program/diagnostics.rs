@@ -5,9 +5,9 @@ use expression::SessionServices;
 use parser::ast::{Diagnostics as Statement, DiagnosticsItem, LoadColumn};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::diagnostics::{Area, ConditionItem};
 use crate::session::Session;
 use crate::statement::{Done, Request, Shield};
+use session_state::diagnostics::{Area, ConditionItem};
 
 impl Session {
     /// A condition that is not there is an error that is told and does not end anything.

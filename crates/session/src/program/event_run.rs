@@ -15,11 +15,11 @@ use super::context::ER_NO_SUCH_USER;
 use super::host::NoClient;
 use super::run::Run;
 use super::scheduler::SCHEDULER_USER;
-use crate::connection_info::ConnectionInfo;
 use crate::families::Families;
 use crate::session::Session;
-use crate::sink::ResultSink;
 use crate::statement::{Done, IdentifierUse, Shield, StatementWork};
+use session_state::connection_info::ConnectionInfo;
+use session_state::sink::ResultSink;
 
 /// An event that is to be executed now; it may begin on any thread.
 pub struct EventRun {

@@ -17,8 +17,8 @@ use table::ReadyTable;
 use super::context::{BusyStatement, Strictness};
 use super::run::Run;
 use crate::session::Session;
-use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
-use crate::statement::Shield;
+use session_state::guard::Shield;
+use session_state::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
 
 impl StatementHost for Session {
     fn transaction(&mut self) -> &mut Transaction {

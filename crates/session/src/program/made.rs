@@ -43,7 +43,8 @@ impl Session {
         Ok(Some(table.definition().clone()))
     }
 
-    pub(super) fn read_program(&self, definition: &ProgramDef) -> Result<Program, SqlError> {
+    /// The instructions of a definition's text; its errors are those of the text.
+    pub fn read_program(&self, definition: &ProgramDef) -> Result<Program, SqlError> {
         let (text, _) = definition.source();
         let settings = Settings { sql_mode: definition.sql_mode, ..(*self.settings).clone() };
         let options = ParseOptions { mode: settings.parser_mode(false), parameters: false };
@@ -57,7 +58,8 @@ impl Session {
         }
     }
 
-    pub(super) fn compile_program(
+    /// The instructions of a CREATE that has been parsed.
+    pub fn compile_program(
         &self,
         create: &CreateProgram<'_>,
         text: &str,
@@ -81,7 +83,7 @@ impl Session {
 }
 
 /// Joins a trigger's columns to those of its table: error 1054 for one that is not there.
-pub(super) fn shared_of(
+pub fn shared_of(
     live: Arc<LiveProgram>,
     program: Program,
     table: Option<Arc<TableDef>>,
@@ -109,7 +111,7 @@ pub(super) fn shared_of(
 }
 
 /// The kind of a program as the dictionary has it.
-pub(super) fn kind_of(kind: parser::ast::RoutineKind) -> ProgramKind {
+pub fn program_kind(kind: parser::ast::RoutineKind) -> ProgramKind {
     match kind {
         parser::ast::RoutineKind::Procedure => ProgramKind::Procedure,
         parser::ast::RoutineKind::Function => ProgramKind::Function,

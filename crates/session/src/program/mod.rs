@@ -1,31 +1,28 @@
-//! Stored programs in a session: their definitions, calls, and the interpreter.
+//! Stored programs in a session: calls, and the interpreter. Their definitions stand in the crate `statements`.
 //!
-//! `definition` creates and drops them, `made` makes instructions of a stored text, `call` begins a procedure, `host`
+//! `names` locks them, `made` makes instructions of a stored text, `call` begins a procedure, `host`
 //! what runs inside of a statement (functions and triggers), `run` carries instructions out, `piece` the SQL in them, `kept` what is kept of it,
-//! `event` and `event_schedule` define events, `scheduler` starts them, `event_run` executes one.
+//! `scheduler` starts events, `event_run` executes one.
 //! `context` changes and restores what a program has for itself: account, mode, database.
 //!
 //! Invariant: however a program ends, KILL in its middle included, the session is afterwards as it was before.
-mod alter;
-mod automatic;
 mod call;
 mod context;
-mod definition;
 mod diagnostics;
-mod event;
 mod event_run;
-mod event_schedule;
 mod host;
 mod kept;
 mod made;
+mod names;
 mod permission;
 mod piece;
 mod run;
 mod scheduler;
 mod signal;
 mod store;
-mod trigger;
 
+pub use context::ER_NO_SUCH_USER;
 pub(crate) use context::{ProgramStack, Strictness};
 pub use event_run::EventRun;
+pub use made::{program_kind, shared_of};
 pub use scheduler::schedule_events;

@@ -16,10 +16,10 @@ use super::context::Strictness;
 use super::kept::{Test, parameter, parameters_of, read_piece, types_of, values_of};
 use super::run::Run;
 use crate::session::Session;
-use crate::sink::{ResultSink, StatusFlags, StatusInfo};
 use crate::statement::{
     Done, PLAN_ATTEMPTS_MAX, Request, Shield, first_value, keeps_conditions, lone_expression,
 };
+use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
 
 type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
 

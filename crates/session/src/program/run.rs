@@ -13,10 +13,10 @@ use program::{Frame, Instruction, RaisedCondition};
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
 use super::store::fits_as_it_is;
-use crate::diagnostics::Area;
 use crate::session::Session;
-use crate::sink::{ResultSink, StatusFlags, StatusInfo};
 use crate::statement::{Shield, lone_expression};
+use session_state::diagnostics::Area;
+use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
 
 /// Between two pauses for other sessions; a loop of simple instructions takes about a millisecond for so many.
 const INSTRUCTIONS_BETWEEN_PAUSES: u32 = 256;

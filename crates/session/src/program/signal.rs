@@ -2,9 +2,9 @@
 use datum::{ErrorCode, Severity, SqlError, Value, error_code};
 use parser::ast::{ConditionValue, SignalItem, SignalStatement};
 
-use crate::diagnostics::{ConditionItem, ConditionItems};
 use crate::session::Session;
 use crate::statement::{Done, Request, Shield};
+use session_state::diagnostics::{ConditionItem, ConditionItems};
 
 const MESSAGE_CHARACTERS_MAX: usize = 128;
 

@@ -17,10 +17,10 @@ use parser::ast::{
 use plan::{NodeKind, Plan, PlanKind};
 
 use super::Done;
-use super::guard::Shield;
-use crate::command_counters::counter_of_plan;
 use crate::program::Strictness;
 use crate::session::Session;
+use session_state::command_counters::counter_of_plan;
+use session_state::guard::Shield;
 
 /// What of a statement is planned.
 pub(crate) enum Planned<'a> {

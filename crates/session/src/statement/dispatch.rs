@@ -4,17 +4,15 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{
-    ExplainTarget, Into, LoadColumn, MaintenanceKind, ObjectName, Query, Statement, StatementKind,
-};
+use parser::ast::{Into, LoadColumn, MaintenanceKind, ObjectName, Query, Statement, StatementKind};
 
-use super::guard::Shield;
 use super::{Done, Request};
-use crate::command_counters::counter_of;
 use crate::session::Session;
-use crate::sink::ResultSink;
 use definition::TableName;
 use instance::count;
+use session_state::command_counters::counter_of;
+use session_state::guard::Shield;
+use session_state::sink::ResultSink;
 
 impl Session {
     pub(crate) async fn dispatch(
@@ -26,7 +24,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
         let kind = &request.statement.kind;
-        self.observe_name(crate::statement::logs::event_name::of_statement(kind));
+        self.observe_name(session_state::event_name::of_statement(kind));
         if let Some(counter) = counter_of(kind, &self.process.counters) {
             count(counter);
         }
@@ -62,7 +60,6 @@ impl Session {
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
-            Handler(handler) => Box::pin(self.handler(handler, request, shield, sink)).await,
             Do(expressions) => {
                 Box::pin(self.evaluate(expressions, request, shield)).await?;
                 Ok(Done::ok())
@@ -86,11 +83,6 @@ impl Session {
             }
             Signal(signal) => Box::pin(self.signal(signal, request, shield)).await,
             GetDiagnostics(statement) => Box::pin(self.get_diagnostics(statement, request, shield)).await,
-            Explain(explain) if matches!(explain.target, ExplainTarget::Table { .. }) => {
-                self.explain_form(explain)?;
-                self.families.carry_out(self, request, shield, sink).await
-            }
-            Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => {
                 let using: Vec<String> = using.iter().map(|variable| variable.name.to_lowercase()).collect();

@@ -8,13 +8,13 @@ use expression::{ReadParameter, SessionServices};
 use instance::{PreparedSight, TypedPlan};
 use parser::ast::{Ident, PreparedSource};
 
-use super::guard::Shield;
 use super::prepared::PreparedStatement;
 use super::query::planned::PLAN_ATTEMPTS_MAX;
 use super::run::{SavedPlan, StatementWork};
 use super::{Done, Effects};
 use crate::session::Session;
-use crate::sink::ResultSink;
+use session_state::guard::Shield;
+use session_state::sink::ResultSink;
 
 /// A statement prepared by SQL; names ignore letter case.
 pub struct NamedStatement {

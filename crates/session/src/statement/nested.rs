@@ -12,11 +12,11 @@ use plan::{Plan, PlanKind};
 use planner::Literals;
 
 use super::Request;
-use super::guard::Shield;
-use crate::command_counters::counter_of_plan;
 use crate::session::Session;
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use instance::{PreparedPlan, count};
+use session_state::command_counters::counter_of_plan;
+use session_state::guard::Shield;
 
 /// What a statement has for itself while it runs.
 #[derive(Debug, Default)]

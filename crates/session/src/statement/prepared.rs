@@ -20,9 +20,7 @@ use planner::Literals;
 use super::assigning::{Planned, planned_of};
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
-use crate::result::column_meta;
 use crate::session::{Session, StatementId};
-use crate::sink::ResultSink;
 use crate::statement::query::cursor::{Cursor, CursorKind};
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use crate::statement::settings::hinted_settings::setting_hints;
@@ -30,6 +28,8 @@ use instance::{
     ColumnMeta, ParameterClass, PieceRows, PreparedSight, ResultShape, StatementText, TextKey, TypedPlan,
     count,
 };
+use session_state::result::column_meta;
+use session_state::sink::ResultSink;
 
 /// What the client learns from COM_STMT_PREPARE.
 #[derive(Clone, Debug)]

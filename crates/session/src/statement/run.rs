@@ -15,12 +15,12 @@ use datum::{SqlError, error_code};
 use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
-use super::guard::{Ended, Limits, Shield, run_guarded};
 use super::{Done, IdentifierUse, Request};
 use crate::session::Session;
-use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{KillKind, PieceRows, count};
+use session_state::guard::{Ended, Limits, Shield, run_guarded};
+use session_state::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 use variables::Completion;
 
 /// The trees of common statements fit.
@@ -319,7 +319,7 @@ impl Session {
             Err(cause) => {
                 self.statements.forget_savepoints();
                 let _ = self.transaction.rollback().await;
-                crate::transaction_control::transaction_error(cause)
+                session_state::transaction_control::transaction_error(cause)
             }
         }
     }

@@ -10,7 +10,6 @@ use binlog::{
     rows_flag,
 };
 use catalog::SchemaChange;
-use datum::{SqlError, error_code};
 use instance::Xid;
 use parser::ast::StatementKind;
 use schema::{TableDef, create_table_text, quote_identifier};
@@ -18,9 +17,9 @@ use source::BinaryLog;
 use table::{EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, row_events};
 use variables::{Setting, VariableId};
 
-use crate::replication_waits::settle_applied;
 use crate::session::Session;
 use crate::statement::Request;
+use session_state::replication_waits::settle_applied;
 
 /// `binlog_row_event_max_size`.
 const ROW_EVENT_BYTES: usize = 8192;
@@ -67,11 +66,6 @@ fn now_us() -> u64 {
 fn prepare_event(xid: &Xid, one_phase: bool) -> XaPrepare {
     let (global, branch) = (xid.global.to_vec(), xid.branch.to_vec());
     XaPrepare { one_phase, format: xid.format as u32, global, branch }
-}
-
-/// An error of the binary log.
-pub fn log_error(error: &source::SourceError) -> SqlError {
-    error_code::ER_INTERNAL_ERROR.with(&[&error.to_string()])
 }
 
 impl Session {

@@ -17,9 +17,9 @@ use variables::Setting;
 
 use crate::session::Session;
 use crate::statement::dispatch::{is_account_statement, is_schema_change};
-use crate::statement::guard::Shield;
 use crate::statement::{Done, log_error};
-use crate::transaction_control::transaction_error;
+use session_state::guard::Shield;
+use session_state::transaction_control::transaction_error;
 
 /// See the head of this file.
 #[derive(Clone, Copy, Debug, Default)]

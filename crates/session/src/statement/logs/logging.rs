@@ -8,8 +8,8 @@ use datum::Value;
 use instance::logs::{AuditRecord, GeneralRecord, SlowExtra, SlowRecord, unix_micros};
 
 use crate::session::Session;
-use crate::statement::logs::event_name;
 use crate::statement::logs::observe::Ended;
+use session_state::event_name;
 
 impl Session {
     /// `root[root] @ localhost []`, as the logs name a client.

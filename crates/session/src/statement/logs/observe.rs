@@ -15,8 +15,8 @@ use telemetry::{DigestEntry, StatementFigures, TransactionEvent};
 
 use crate::session::Session;
 use crate::statement::Done;
-use crate::statement::logs::event_name;
 use instance::{Counters, PreparedPlan, PreparedSight};
+use session_state::event_name;
 
 /// Where a kept plan keeps the digest of its statements.
 pub(crate) type KeptDigest = Arc<OnceLock<Arc<DigestEntry>>>;

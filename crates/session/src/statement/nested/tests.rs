@@ -9,10 +9,10 @@ use instance::{Instance, InstanceConfig, KillKind, ResultShape, SleepFuture, Tim
 use schema::{ColumnDef, DatabaseDef, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
 
 use super::*;
-use crate::connection_info::{ClientCapabilities, ConnectionInfo};
 use crate::families::{Families, FamilyFuture};
-use crate::sink::{FlushFuture, OkInfo, ResultSink, StatusInfo};
 use crate::statement::Done;
+use session_state::connection_info::{ClientCapabilities, ConnectionInfo};
+use session_state::sink::{FlushFuture, OkInfo, ResultSink, StatusInfo};
 
 /// These tests run no statement of a family.
 struct NoFamilies;

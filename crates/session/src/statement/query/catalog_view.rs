@@ -13,7 +13,7 @@ use schema::{TableDef, ViewDef, VirtualTable};
 use table::TableHandle;
 
 use crate::session::Session;
-use crate::view_columns::ViewColumns;
+use session_state::view_columns::ViewColumns;
 
 /// What the name of a table means.
 pub enum Named {
@@ -203,19 +203,10 @@ impl SessionValues for Session {
     }
 
     fn column_type(&self, data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
-        written_type(data_type, column)
+        session_state::view_columns::written_type(data_type, column)
     }
 
     fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
         self.shared.user_variable(name).map(|(_, column_type)| column_type)
     }
-}
-
-/// A type as an expression writes it.
-pub(crate) fn written_type(data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
-    let mut conditions = Vec::new();
-    let table_collation = collation::CollationId::UTF8MB4_0900_AI_CI;
-    let mut context =
-        definition::TypeContext { column, table_collation, is_strict: true, conditions: &mut conditions };
-    definition::column_type(data_type, &mut context)
 }

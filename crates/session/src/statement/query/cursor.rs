@@ -9,11 +9,11 @@ use env::TemporarySpace;
 use executor::{MemoryBudget, RowReader, RowStore, row_bytes};
 
 use crate::session::{Session, StatementId};
-use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusFlags, StatusInfo};
 use crate::statement::Done;
 use crate::statement::prepared::PreparedStatement;
 use crate::statement::query::planned::STATEMENT_MEMORY_BYTES;
 use instance::{ResultShape, count};
+use session_state::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusFlags, StatusInfo};
 
 /// What COM_STMT_EXECUTE asks of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Expressions outside of queries: the values of SET, DO, KILL and of DEFAULT clauses.
-use datum::{ColumnType, SqlError, Value};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use executor::CollectRows;
 use parser::ast::Expr;
 use planner::Literals;
 
 use crate::session::Session;
 use crate::statement::Request;
-use crate::statement::guard::Shield;
+use session_state::guard::Shield;
 
 impl Session {
     /// The values of the expressions; they may hold subqueries.
@@ -35,6 +35,33 @@ impl Session {
         shield: &Shield,
     ) -> Result<(Value, ColumnType), SqlError> {
         let values = self.evaluate(std::slice::from_ref(expression), request, shield).await?;
-        Ok(values.into_iter().next().unwrap_or((Value::Null, ColumnType::new(datum::TypeKind::Null))))
+        Ok(values.into_iter().next().unwrap_or((Value::Null, ColumnType::new(TypeKind::Null))))
+    }
+
+    /// The value of an expression of an event's schedule: error 1235 for one that needs a table or a stored function.
+    pub async fn evaluate_without_tables(
+        &mut self,
+        expr: &Expr<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<(Value, ColumnType), SqlError> {
+        let refused = || error_code::ER_NOT_SUPPORTED_YET.with(&[&SCHEDULES_WITH_QUERIES]);
+        let make = |session: &Session| {
+            let context = session.planner_context(Literals::Inline, request.parameter_types);
+            let plan = planner::plan_expressions(std::slice::from_ref(expr), session, &context)?;
+            if plan.tables.is_empty() && plan.functions.is_empty() { Ok(plan) } else { Err(refused()) }
+        };
+        let mut rows = CollectRows::default();
+        let types = self.run_nested_plan(make, |_, _| {}, request.parameters, shield, &mut rows).await;
+        let is_refused = |error: &SqlError| {
+            error.is(&error_code::ER_SP_DOES_NOT_EXIST) || error.is(&error_code::ER_NO_SUCH_TABLE)
+        };
+        let types = types.map_err(|error| if is_refused(&error) { refused() } else { error })?;
+        self.end_statement_transaction(shield).await?;
+        let value = rows.rows.pop().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null);
+        Ok((value, types.into_iter().next().unwrap_or(ColumnType::new(TypeKind::Null))))
     }
 }
+
+const SCHEDULES_WITH_QUERIES: &str =
+    "Event schedule expressions which contain subqueries or stored function calls";

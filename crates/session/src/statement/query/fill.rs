@@ -15,8 +15,8 @@ use schema::TableDef;
 use table::{ChangeOutcome, ReadyTable, table_error};
 
 use crate::session::Session;
-use crate::statement::guard::Shield;
 use crate::statement::transaction::locks::LockSteps;
+use session_state::guard::Shield;
 
 /// How often those who use the table are asked to make room.
 const REQUESTS_MAX: usize = 4;

@@ -4,7 +4,6 @@ pub(super) mod catalog_view;
 pub(super) mod cursor;
 pub(super) mod dive;
 pub(super) mod evaluate;
-pub(super) mod explain;
 pub(super) mod fill;
 pub(super) mod literals;
 pub(super) mod optimizer_trace;

@@ -33,7 +33,7 @@ impl Traces {
 
 /// Why a statement is planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::statement) enum Occasion {
+pub enum Occasion {
     Run,
     Explain,
     /// Its names were resolved by PREPARE.
@@ -65,7 +65,7 @@ impl Window {
 
 impl Session {
     /// Keeps what the planner weighs for a statement. What is wrong with it, its own run will tell.
-    pub(in crate::statement) async fn trace_plan(
+    pub async fn trace_plan(
         &mut self,
         request: Request<'_>,
         database: Option<&str>,
@@ -139,6 +139,14 @@ impl Session {
             locals: &[],
         };
         self.trace_plan(request, None, &Session::own_text(request), Occasion::Execute).await;
+    }
+
+    /// `end_markers_in_json`
+    pub fn with_end_markers(&self, document: String) -> String {
+        match self.variables.by_name("end_markers_in_json").as_boolean() {
+            true => plan::with_end_markers(&document),
+            false => document,
+        }
     }
 
     fn trace_settings(&self, limit_bytes: usize) -> TraceSettings {

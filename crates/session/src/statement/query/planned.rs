@@ -20,19 +20,19 @@ use planner::{Literals, PlannerContext};
 use schema::TriggerEvent;
 use telemetry::RowCounts;
 
-use crate::command_counters::counter_of_plan;
 use crate::program::Strictness;
-use crate::result::{ClientRows, conversions, shape_of};
 use crate::session::Session;
-use crate::sink::ResultSink;
-use crate::statement::guard::Shield;
 use crate::statement::query::literals::literal_value;
 use crate::statement::query::optimizer_trace::Occasion;
 use crate::statement::query::plan_tables::{lock_of, lock_of_view};
 use crate::statement::query::reach::Reach;
 use crate::statement::{Done, Effects, Request};
-use crate::transaction_control::transaction_error;
 use instance::{PlanEnvironment, PlanShape, PreparedPlan, count, is_kept};
+use session_state::command_counters::counter_of_plan;
+use session_state::guard::Shield;
+use session_state::result::{ClientRows, conversions, shape_of};
+use session_state::sink::ResultSink;
+use session_state::transaction_control::transaction_error;
 
 /// What the sorts, groups and hash tables of one statement may take.
 pub(in crate::statement) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
@@ -424,7 +424,10 @@ impl Session {
         let transaction = self.transaction.current.as_mut().expect("it is still open");
         if matches!(&plan.kind, PlanKind::Query(query) if query.locking) {
             // A locking read sees commits that are not durable yet; what it saw must not be lost after it is told.
-            transaction.settle_reads().await.map_err(crate::transaction_control::transaction_error)?;
+            transaction
+                .settle_reads()
+                .await
+                .map_err(session_state::transaction_control::transaction_error)?;
         }
         Ok(outcome)
     }

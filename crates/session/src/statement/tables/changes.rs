@@ -9,7 +9,7 @@ use definition::{Definer, ForeignKeys, TableName};
 use parser::ast::ObjectName;
 
 use crate::session::Session;
-use crate::statement::guard::Shield;
+use session_state::guard::Shield;
 
 impl Definer for Session {
     fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {

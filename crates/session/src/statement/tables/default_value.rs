@@ -31,7 +31,7 @@ impl DefinitionSource<'_> {
             default_engine: &self.session.settings.default_engine,
             require_primary_key: self.session.settings.require_primary_key,
             literal_default: &self.literal,
-            knows_function: &expression::is_function,
+            knows_function: &functions::is_function,
             row_expression_type: &*self.row_expression_type,
             connection_charset: self.session.settings.bind_context().connection_collation.charset().name(),
             conditions: Vec::new(),

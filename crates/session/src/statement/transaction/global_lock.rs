@@ -13,7 +13,7 @@ use parser::ast::StatementKind;
 
 use crate::session::Session;
 use crate::statement::dispatch::is_schema_change;
-use crate::statement::guard::within;
+use session_state::guard::within;
 use variables::{Setting, VariableId, WriteProtection};
 
 /// FLUSH TABLES WITH READ LOCK, held until UNLOCK TABLES or the session's end.

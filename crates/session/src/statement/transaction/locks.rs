@@ -7,7 +7,7 @@ use datum::{SqlError, error_code};
 use definition::TableName;
 
 use crate::session::Session;
-use crate::statement::guard::within;
+use session_state::guard::within;
 
 /// How many times longer than the first one the longest request is.
 const STEPS_MAX: u32 = 8;

@@ -5,9 +5,9 @@ use parser::ast::{IsolationLevel, TransactionCharacteristic, TransactionEnd, Var
 
 use crate::session::Session;
 use crate::statement::Done;
-use crate::statement::guard::Shield;
-use crate::transaction_control::transaction_error;
 use instance::count;
+use session_state::guard::Shield;
+use session_state::transaction_control::transaction_error;
 use variables::{Completion, Setting, VariableId, isolation_name, isolation_named};
 
 impl Session {

@@ -12,13 +12,13 @@ use auth::DynamicPrivilege;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Show, StatementKind, XaStatement};
 
-use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use crate::statement::Done;
-use crate::statement::guard::Shield;
-use crate::transaction_control::transaction_error;
-use crate::xa::{XaBranch, XaFailure, XaState, wrong_state};
 use instance::Xid;
+use session_state::guard::Shield;
+use session_state::result::{MadeColumn, MadeRows};
+use session_state::transaction_control::transaction_error;
+use session_state::xa::{XaBranch, XaFailure, XaState, wrong_state};
 
 impl Session {
     pub(in crate::statement) async fn xa(
@@ -234,7 +234,7 @@ impl Session {
     }
 
     /// Tables can be used while a branch is ACTIVE and nothing has undone it.
-    pub(crate) fn require_usable_xa(&mut self) -> Result<(), SqlError> {
+    pub fn require_usable_xa(&mut self) -> Result<(), SqlError> {
         let Some(branch) = &mut self.xa else { return Ok(()) };
         branch.require_alive()?;
         match branch.state {

@@ -1,0 +1,233 @@
+//! Parts of dates and times: YEAR, MONTH, HOUR, WEEK, DAYNAME, TO_DAYS, LAST_DAY and their kin.
+use datum::{ColumnType, Date, SqlError, TypeKind, Value};
+
+use expression::BindContext;
+use expression::Volatility::Pure;
+use expression::call::infer::{
+    cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_part_datetime,
+    cast_time, integer_type, made_text,
+};
+use expression::{Arguments, Function};
+use expression::{Coercibility, Expr, ExprType};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("year", (1, 1), infer_year, year),
+    entry("quarter", (1, 1), infer_of_datetime, quarter),
+    entry("month", (1, 1), infer_of_datetime, month),
+    entry("day", (1, 1), infer_of_datetime, day),
+    entry("dayofmonth", (1, 1), infer_of_datetime, day),
+    entry("dayofweek", (1, 1), infer_of_datetime, day_of_week),
+    entry("weekday", (1, 1), infer_of_datetime, weekday),
+    entry("dayofyear", (1, 1), infer_of_datetime, day_of_year),
+    entry("week", (1, 2), infer_of_datetime, week),
+    entry("weekofyear", (1, 1), infer_of_datetime, week_of_year),
+    entry("yearweek", (1, 2), infer_of_datetime, year_week),
+    entry("to_days", (1, 1), infer_of_datetime, to_days),
+    entry("to_seconds", (1, 1), infer_of_datetime, to_seconds),
+    entry("dayname", (1, 1), infer_name, day_name),
+    entry("monthname", (1, 1), infer_name, month_name),
+    entry("hour", (1, 1), infer_of_time, hour),
+    entry("minute", (1, 1), infer_of_time, minute),
+    entry("second", (1, 1), infer_of_time, second),
+    entry("microsecond", (1, 1), infer_of_time, microsecond),
+    entry("time_to_sec", (1, 1), infer_of_time, time_to_sec),
+    entry("date", (1, 1), infer_date, date),
+    entry("last_day", (1, 1), infer_date, last_day),
+    entry("time", (1, 1), infer_time, time),
+];
+
+/// The date first; a second argument is a number.
+fn infer_of_datetime(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    match name {
+        "quarter" | "month" | "day" | "dayofmonth" => cast_part_datetime(bind, &mut arguments[0])?,
+        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
+    };
+    arguments.get_mut(1).map_or(Ok(()), |mode| cast_integer(bind, mode))?;
+    Ok(integer_type())
+}
+
+fn infer_year(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_part_datetime(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::computed_year(), Coercibility::Numeric))
+}
+
+fn infer_of_time(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_time(bind, &mut arguments[0])?;
+    Ok(integer_type())
+}
+
+fn infer_name(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    match name {
+        "monthname" => cast_part_datetime(bind, &mut arguments[0])?,
+        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
+    };
+    Ok(made_text(bind, 9))
+}
+
+fn infer_date(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    match name {
+        "date" => cast_allowed_datetime(bind, &mut arguments[0])?,
+        _ => cast_datetime(bind, &mut arguments[0])?,
+    };
+    Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
+}
+
+fn infer_time(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let fsp = cast_time(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::new(TypeKind::Time { fsp }), Coercibility::Numeric))
+}
+
+/// A part of the date as it is written, also of dates with zero parts.
+fn written(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
+}
+
+/// A part that needs a place in the calendar: NULL for dates with zero parts.
+fn reckoned(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.real_date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
+}
+
+fn year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Year(moment.date().year())))
+}
+
+fn quarter(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.month().div_ceil(3)))
+}
+
+fn month(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.month()))
+}
+
+fn day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.day()))
+}
+
+/// 1 is Sunday.
+fn day_of_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from((date.weekday() + 1) % 7) + 1)
+}
+
+/// 0 is Monday.
+fn weekday(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from(date.weekday()))
+}
+
+fn day_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, Date::day_of_year)
+}
+
+/// The mode that was asked for, or the session's default; `None` for NULL.
+fn week_mode(arguments: &Arguments<'_>, default: u8) -> Result<Option<u8>, SqlError> {
+    if arguments.len() < 2 {
+        return Ok(Some(default));
+    }
+    // A negative mode is 0, as is one beyond BIGINT.
+    Ok(arguments.integer(1)?.map(|mode| if mode < 0 || mode == i64::MAX { 0 } else { (mode & 7) as u8 }))
+}
+
+/// With a mode that is NULL every date is of week 0.
+fn zero_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |_| 0)
+}
+
+fn week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let default = arguments.context.settings.default_week_format;
+    let Some(mode) = week_mode(arguments, default)? else { return zero_week(arguments) };
+    reckoned(arguments, |date| i64::from(date.week(mode).1))
+}
+
+fn week_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from(date.week(3).1))
+}
+
+fn year_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(mode) = week_mode(arguments, 0)? else { return zero_week(arguments) };
+    // With a negative mode days before the first week are of week 0.
+    let is_negative = arguments.len() > 1 && arguments.integer(1)?.is_some_and(|mode| mode < 0);
+    let mode = if is_negative { mode } else { mode | 2 };
+    reckoned(arguments, |date| {
+        let (year, week) = date.week(mode);
+        i64::from(year) * 100 + i64::from(week)
+    })
+}
+
+fn to_days(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, Date::day_number)
+}
+
+fn to_seconds(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let moment = arguments.real_datetime(0)?;
+    Ok(moment.map_or(Value::Null, |moment| Value::Int(moment.linear_micros().div_euclid(1_000_000))))
+}
+
+fn day_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let date = arguments.real_date(0)?;
+    Ok(date.map_or(Value::Null, |date| {
+        Value::bytes(arguments.context.settings.locale.days[usize::from(date.weekday())])
+    }))
+}
+
+fn month_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let month = arguments.datetime(0)?.map_or(0, |moment| usize::from(moment.date().month()));
+    Ok(arguments.context.settings.locale.months.get(month.wrapping_sub(1)).map_or(Value::Null, Value::bytes))
+}
+
+fn of_time(arguments: &Arguments<'_>, part: impl Fn(datum::Time) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.time(0)?.map_or(Value::Null, |time| Value::Int(part(time))))
+}
+
+fn hour(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.hours()))
+}
+
+fn minute(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.minutes()))
+}
+
+fn second(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.seconds()))
+}
+
+fn microsecond(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.micros()))
+}
+
+fn time_to_sec(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| time.to_micros() / 1_000_000)
+}
+
+fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.date(0)?.map_or(Value::Null, Value::Date))
+}
+
+/// The day may be 0, the month not.
+fn last_day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(date) = arguments.datetime(0)?.map(|moment| moment.date()) else { return Ok(Value::Null) };
+    if date.month() == 0 {
+        let text = Value::Date(date).to_text(&arguments.ty.column).into_owned();
+        arguments.context.warn(datum::truncated("date", &text));
+        return Ok(Value::Null);
+    }
+    let last = Date::new(date.year(), date.month(), datum::days_in_month(date.year(), date.month()));
+    Ok(last.map_or(Value::Null, Value::Date))
+}
+
+fn time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.time(0)?.map_or(Value::Null, Value::Time))
+}
