@@ -32,6 +32,7 @@ mod header;
 mod identifier_state;
 mod json;
 mod mariadb;
+mod mariadb_position;
 mod optional_fields;
 mod package;
 mod payload;
@@ -57,6 +58,7 @@ pub use header::{
 };
 pub use identifier_state::IdentifierState;
 pub use mariadb::MariaDbGtid;
+pub use mariadb_position::MariaDbPosition;
 pub use package::{CommitPackage, FileOfEvents, GtidChoice, Place};
 pub use payload::{pack_transaction, unpack_transaction};
 pub use query::{Query, QuerySettings, query_option};

@@ -1,5 +1,5 @@
 //! What a source is asked before it sends events: who it is, and which form of events it may send.
-use binlog::Checksum;
+use binlog::{Checksum, MariaDbPosition};
 use client::{Connection, Error};
 
 /// What a source says of itself.
@@ -20,6 +20,21 @@ pub(crate) struct Wishes {
     pub heartbeat_ms: u64,
     /// It would tell what it has applied.
     pub confirms: bool,
+}
+
+/// `@slave_connect_state`: a source that is MariaDB sends what is behind it.
+pub(crate) async fn connect_by_domains(
+    connection: &mut Connection,
+    applied: &MariaDbPosition,
+) -> Result<(), Error> {
+    for sql in [
+        format!("SET @slave_connect_state = '{applied}'"),
+        "SET @slave_gtid_strict_mode = 0".to_owned(),
+        "SET @slave_gtid_ignore_duplicates = 0".to_owned(),
+    ] {
+        connection.ask(&sql).await?;
+    }
+    Ok(())
 }
 
 /// Why a source cannot be followed: an error number of replicas with its text.

@@ -7,7 +7,7 @@ use client::{Connection, Dsn, DumpFrom, Error, TlsMode};
 use instance::replication::{Channel, Failure, Part, ReceiverState, SourceSettings};
 use instance::{Instance, LogLevel, unix_now_us};
 
-use crate::greeting::{Refusal, Wishes, greet};
+use crate::greeting::{Refusal, Wishes, connect_by_domains, greet};
 use crate::stream::{Stream, StreamEnd};
 
 const ER_CONNECT: u16 = 2003;
@@ -157,17 +157,13 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
         );
         instance.log_at(LogLevel::Warning, &told);
     }
-    if settings.auto_position && source.is_mariadb {
-        let message = "SOURCE_AUTO_POSITION = 1 cannot be used with a MariaDB source, whose identifiers have another form";
-        return Attempt::Refused(ER_SOURCE_FATAL, message.to_owned());
-    }
     // From here on the applier stands still until there is something new.
     channel.relay.restart();
     if let Some(end) = wait_for_applier(channel).await {
         return end;
     }
     let port = globals.by_name("port").as_unsigned() as u16;
-    let begun = begin(instance, channel, &mut connection, (own_id, port)).await;
+    let begun = begin(instance, channel, &mut connection, (own_id, port), source.is_mariadb).await;
     if let Err(error) = begun {
         return outcome(error, ER_LOST);
     }
@@ -207,6 +203,7 @@ async fn begin(
     channel: &Channel,
     connection: &mut Connection,
     (own_id, port): (u32, u16),
+    is_mariadb: bool,
 ) -> Result<(), Error> {
     connection.register_replica(own_id, port).await?;
     let applied = channel.applied();
@@ -216,6 +213,11 @@ async fn begin(
     }
     if !channel.settings.lock().auto_position {
         let from = DumpFrom::Position { file: &applied.file, position: applied.position.max(4) };
+        return connection.begin_dump(own_id, &from).await;
+    }
+    if is_mariadb {
+        connect_by_domains(connection, &applied.domains).await?;
+        let from = DumpFrom::Position { file: "", position: 4 };
         return connection.begin_dump(own_id, &from).await;
     }
     let mut executed = instance.replication.executed();

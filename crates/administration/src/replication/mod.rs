@@ -1,7 +1,8 @@
 //! CHANGE REPLICATION SOURCE TO, and START, STOP and RESET REPLICA.
 //!
 //! Invariant: what a channel is to do is stored before it does it; settings change only while nobody uses them. `options` reads the
-//! options, `filter` changes filters, `until` is where an applier ends, `errors` has MySQL's errors.
+//! options, `filter` changes filters, `until` is where an applier ends, `domains` sets the identifiers of MariaDB, `errors` has MySQL's errors.
+mod domains;
 mod errors;
 mod filter;
 mod options;
@@ -10,7 +11,7 @@ mod until;
 use std::sync::Arc;
 
 use auth::DynamicPrivilege;
-use binlog::GtidSet;
+use binlog::{GtidSet, MariaDbPosition};
 use datum::{SqlError, error_code};
 use instance::replication::{Applied, Channel, Part, SourceSettings, Until};
 use parser::ast::{ChangeReplicationSource, ExprKind, ReplicaControl};
@@ -223,7 +224,11 @@ impl Caller<'_> {
         }
         let mut forgotten = Vec::with_capacity(channels.len());
         for channel in channels {
-            let applied = Applied { executed: GtidSet::new(), ..channel.applied() };
+            let applied = Applied {
+                executed: GtidSet::new(),
+                domains: MariaDbPosition::default(),
+                ..channel.applied()
+            };
             let bytes = applied.encode();
             change.remove_applied(&channel.name).await?;
             catalog::put_applied(change.transaction(), &channel.name, None, &bytes).await?;

@@ -24,6 +24,7 @@ const TRANSACTION_ISOLATION: &str = "transaction_isolation";
 const EVENT_SCHEDULER: &str = "event_scheduler";
 const GTID_NEXT: &str = "gtid_next";
 const GTID_PURGED: &str = "gtid_purged";
+const GTID_SLAVE_POS: &str = "gtid_slave_pos";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
 /// A checked change of one system variable.
@@ -141,6 +142,7 @@ impl Caller<'_> {
         };
         let setting = match definition.name {
             GTID_PURGED => self.purged(&setting)?,
+            GTID_SLAVE_POS => self.checked_domains(&setting)?,
             GTID_NEXT => self.checked_identifier(&setting)?,
             name => self.instance().check_log_variable(name, setting)?,
         };
@@ -226,6 +228,9 @@ impl Caller<'_> {
             }
             VariableScope::Global if id.definition().name == GTID_PURGED => {
                 self.set_purged(id, setting, shield).await
+            }
+            VariableScope::Global if id.definition().name == GTID_SLAVE_POS => {
+                self.set_domains(&setting, shield).await
             }
             VariableScope::Global => {
                 self.set_global(id, setting, is_default);

@@ -3,7 +3,7 @@
 //! It changes nothing of what a read sees: pages that cannot be had now are read by whoever needs them.
 
 use crate::transactions::transaction::Transaction;
-use crate::{EngineError, TreeId};
+use crate::{Engine, EngineError, TreeId};
 
 /// Leaves that are asked for together: as many single reads as keep a device busy.
 const LEAVES_AHEAD: usize = 32;
@@ -25,11 +25,21 @@ impl Transaction {
         tree: TreeId,
         keys: impl Iterator<Item = &'k [u8]> + Clone,
     ) -> Result<Expected, EngineError> {
-        let engine = &self.work.engine;
-        let tree = engine.tree(tree)?;
-        let pool = &engine.pool;
+        self.work.engine.expect_rows(tree, keys).await
+    }
+}
+
+impl Engine {
+    /// The same for who will read the rows later, in a transaction that has not begun.
+    pub async fn expect_rows<'k>(
+        &self,
+        tree: TreeId,
+        keys: impl Iterator<Item = &'k [u8]> + Clone,
+    ) -> Result<Expected, EngineError> {
+        let tree = self.tree(tree)?;
+        let pool = &self.pool;
         let found = pool.run(|| tree.leaves_ahead(pool, keys.clone(), LEAVES_AHEAD)).await;
-        let ahead = found.map_err(|error| engine.tree_error(&tree, error))?;
+        let ahead = found.map_err(|error| self.tree_error(&tree, error))?;
         let absent = pool.prefetch_near(&ahead.leaves);
         Ok(Expected { keys: ahead.keys, absent })
     }

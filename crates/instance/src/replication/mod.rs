@@ -14,7 +14,7 @@ mod until;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use binlog::{Gtid, GtidSet};
+use binlog::{Gtid, GtidSet, MariaDbPosition};
 use env::sync::WaitQueue;
 use parking_lot::Mutex;
 
@@ -244,6 +244,13 @@ impl Replication {
         channel.status.lock().forget_failure(part);
         starter(channel.clone(), part);
         true
+    }
+
+    /// How far all channels of MariaDB sources have come.
+    pub fn domains(&self) -> MariaDbPosition {
+        let mut all = MariaDbPosition::default();
+        self.channels().iter().for_each(|channel| all.add_all(&channel.applied.lock().domains));
+        all
     }
 
     /// What has come by all channels.

@@ -23,10 +23,20 @@ pub enum Relayed {
 struct Queue {
     items: VecDeque<Relayed>,
     bytes: usize,
+    /// The number of the first item, counted over all that ever came.
+    first: u64,
     /// The applier has seen the restart.
     has_restarted: bool,
     /// The applier has lost what it had taken: the receiver has to begin anew.
     is_abandoned: bool,
+}
+
+impl Queue {
+    fn forget(&mut self) {
+        self.first += self.items.len() as u64;
+        self.items.clear();
+        self.bytes = 0;
+    }
 }
 
 #[derive(Default)]
@@ -53,6 +63,7 @@ impl Relay {
         let mut queue = self.queue.lock();
         let was_full = queue.bytes >= BYTES_MAX;
         let item = queue.items.pop_front()?;
+        queue.first += 1;
         if let Relayed::Event(event) = &item {
             queue.bytes -= event.len();
         }
@@ -65,11 +76,27 @@ impl Relay {
         Some(item)
     }
 
+    /// The number of the event that is taken next.
+    pub fn first(&self) -> u64 {
+        self.queue.lock().first
+    }
+
+    /// Looks at the event of this number, or at the first there is, without taking it.
+    pub fn look<T>(&self, number: u64, look: impl FnOnce(u64, &[u8]) -> T) -> Option<T> {
+        let queue = self.queue.lock();
+        let mut number = number.max(queue.first);
+        loop {
+            match queue.items.get(usize::try_from(number - queue.first).ok()?)? {
+                Relayed::Event(event) => return Some(look(number, event)),
+                Relayed::Restart => number += 1,
+            }
+        }
+    }
+
     /// The applier begins: what is there is forgotten, because an earlier one may have taken a part of it.
     pub fn abandon(&self) {
         let mut queue = self.queue.lock();
-        queue.items.clear();
-        queue.bytes = 0;
+        queue.forget();
         queue.has_restarted = true;
         queue.is_abandoned = true;
         drop(queue);
@@ -84,8 +111,7 @@ impl Relay {
     /// Forgets what is there; the applier begins anew.
     pub fn restart(&self) {
         let mut queue = self.queue.lock();
-        queue.items.clear();
-        queue.bytes = 0;
+        queue.forget();
         queue.has_restarted = false;
         queue.is_abandoned = false;
         queue.items.push_back(Relayed::Restart);
@@ -131,5 +157,21 @@ mod tests {
         assert!(!relay.has_restarted());
         assert_eq!(relay.take(), Some(Relayed::Restart));
         assert!(relay.has_restarted() && relay.is_empty() && relay.bytes() == 0);
+    }
+
+    #[test]
+    fn events_are_looked_at_by_their_numbers_before_they_are_taken() {
+        let relay = Relay::default();
+        let number_of = |from| relay.look(from, |number, event| (number, event.to_vec()));
+        assert!(relay.offer(b"a") && relay.offer(b"b"));
+        assert_eq!(number_of(0), Some((0, b"a".to_vec())));
+        assert_eq!(number_of(1), Some((1, b"b".to_vec())));
+        assert_eq!(number_of(2), None);
+        relay.take();
+        assert_eq!((relay.first(), number_of(0)), (1, Some((1, b"b".to_vec()))));
+        // What is forgotten has had its numbers; a restart is passed over.
+        relay.restart();
+        assert!(relay.offer(b"c"));
+        assert_eq!(number_of(0), Some((3, b"c".to_vec())));
     }
 }

@@ -10,6 +10,7 @@ use instance::replication::{
 use instance::{Instance, LogLevel, unix_now_us};
 
 use super::ApplierSession;
+use super::ahead::{beside, read_ahead};
 use super::created::created_with_rows;
 use super::engine_failed;
 use super::gathering::Gathering;
@@ -71,7 +72,7 @@ pub(super) struct Applier {
 pub async fn apply_channel(instance: Arc<Instance>, families: &'static dyn Families, channel: Arc<Channel>) {
     let mut applier = Applier::new(instance.clone(), families, channel.clone());
     channel.status.lock().applier_thread = Some(applier.session.connection().id.0);
-    let result = applier.run().await;
+    let result = beside(read_ahead(instance.clone(), channel.clone()), applier.run()).await;
     applier.close_workers().await;
     let settled = applier.settling.all().await.map_err(engine_failed);
     {
@@ -194,6 +195,8 @@ impl Applier {
             Event::Gtid(head) => return self.begin(head, raw).await,
             Event::MariaDbGtid(head) => {
                 self.begin(GtidEvent::default(), raw).await?;
+                let server = raw.header.server_id;
+                self.applying().next.domains.advance(head.domain, server, head.number);
                 if !head.is_standalone && self.stage == Stage::Headed {
                     self.open();
                 }
@@ -265,8 +268,8 @@ impl Applier {
             let next = &self.applying().next;
             (next.file.clone(), next.position)
         };
-        let executed = self.channel.applied().executed;
-        instance::replication::Applied { file, position, executed, ..Default::default() }
+        let instance::replication::Applied { executed, domains, .. } = self.channel.applied();
+        instance::replication::Applied { file, position, executed, domains, begun: String::new() }
     }
 
     pub(super) fn knows(&self, gtid: binlog::Gtid) -> bool {

@@ -4,10 +4,11 @@
 //! next transaction begins (decision 0054). After an error nothing of the transaction is left and the applier has ended. The
 //! program gives it a task.
 //!
-//! `applier` goes through the events, `waiting` waits for them, `gathering` hands whole transactions to `workers`, `ending` commits,
+//! `applier` goes through the events, `ahead` has their pages read before, `waiting` waits for them, `gathering` hands whole transactions to `workers`, `ending` commits,
 //! `columns` fits rows to the table, `rows` changes it, `find` looks
 //! a row up, `created` makes tables whose rows follow, `filtering` leaves out what filters say, `prepared` has XA transactions, `failure` says what went wrong, `statement`
 //! runs what comes as text, `settling` waits for commits. `ApplierSession` is the session that they share.
+mod ahead;
 mod applier;
 mod columns;
 mod created;

@@ -98,6 +98,8 @@ pub(super) const SERVER: &[Definition] = &[
     text("gtid_executed", Global, "").read_only(),
     choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).at_start(),
     text("gtid_next", Session, "AUTOMATIC").obeyed("The identifier of the session's next transaction."),
+    text("gtid_slave_pos", Global, "")
+        .obeyed("Of each domain of a MariaDB source the transaction behind which replication goes on."),
     text("gtid_purged", Global, "").obeyed("Transactions of other servers whose dumps were loaded."),
     text("have_compress", Global, "NO").read_only(),
     text("have_dynamic_loading", Global, "NO").read_only(),
@@ -238,6 +240,8 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("replica_parallel_workers", Global, 4, 0, 1024)
         .obeyed("How many transactions of a source may be applied side by side, from the next start of the applier on."),
     boolean("replica_preserve_commit_order", Global, true).fixed(),
+    unsigned("replica_read_ahead_size", Global, 4 << 20, 0, 64 << 20)
+        .obeyed("Bytes of received events whose pages are read before they are applied; 0 reads none ahead."),
     text("replica_skip_errors", Global, "OFF")
         .read_only()
         .obeyed("Errors of a source's changes that do not stop replication."),

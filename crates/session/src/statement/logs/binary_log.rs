@@ -33,6 +33,7 @@ const CREATE_TABLE: &str = "CREATE TABLE ";
 const ROWS_FOLLOW: &str = " START TRANSACTION";
 const GTID_EXECUTED: &str = "gtid_executed";
 const GTID_PURGED: &str = "gtid_purged";
+const GTID_SLAVE_POS: &str = "gtid_slave_pos";
 
 /// BEGIN as the session's settings make it, kept from transaction to transaction.
 #[derive(Default)]
@@ -338,8 +339,10 @@ impl Session {
         }
         let (executed, purged) = self.instance.identifiers();
         settle_applied(&self.instance).await;
-        for (name, set) in [(GTID_EXECUTED, executed), (GTID_PURGED, purged)] {
-            let shown = Setting::text(&set.to_string());
+        let domains = self.instance.replication.domains().to_string();
+        let identifiers = [(GTID_EXECUTED, executed.to_string()), (GTID_PURGED, purged.to_string())];
+        for (name, shown) in identifiers.into_iter().chain([(GTID_SLAVE_POS, domains)]) {
+            let shown = Setting::text(&shown);
             if globals.by_name(name) != shown {
                 globals.set(VariableId::known(name), shown);
             }
