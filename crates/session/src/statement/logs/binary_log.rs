@@ -338,8 +338,8 @@ impl Session {
             return;
         }
         let (executed, purged) = self.instance.identifiers();
-        settle_applied(&self.instance).await;
         let domains = self.instance.replication.domains().to_string();
+        settle_applied(&self.instance).await;
         let identifiers = [(GTID_EXECUTED, executed.to_string()), (GTID_PURGED, purged.to_string())];
         for (name, shown) in identifiers.into_iter().chain([(GTID_SLAVE_POS, domains)]) {
             let shown = Setting::text(&shown);
