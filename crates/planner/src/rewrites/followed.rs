@@ -25,7 +25,7 @@ pub fn push_followed(block: &mut Block, tree: &JoinTree, known: &[Expr], allowed
 fn walk(block: &mut Block, tree: &JoinTree, known: &[Expr], (queries, present): (u64, u64)) {
     match tree {
         JoinTree::Source(source) => {
-            if queries & present >> source & 1 == 1 {
+            if (queries & present) >> source & 1 == 1 {
                 follow(block, *source, known);
             }
         }
