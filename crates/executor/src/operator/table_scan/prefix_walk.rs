@@ -1,7 +1,7 @@
 //! Walking over the different values of an index's first parts: by seeking behind each.
 //!
 //! A loose index scan takes one entry of each value (and those that MIN and MAX need), a skip scan makes a range behind
-//! each. An entry of another version than the row could stand for a value that no row has: where that may be, all
+//! each. Small groups are not sought one by one: entries are read in batches, which grow while groups lie within them. An entry of another version than the row could stand for a value that no row has: where that may be, all
 //! entries are read. Called by `table_scan`.
 use super::Opened;
 use crate::context::ExecContext;
@@ -11,12 +11,33 @@ use engine::{Direction, EntryBatch, KeyRange, ReadMode};
 use plan::{GroupWalk, RangeCondition, TableAccess};
 use table::{KeyPart, damaged, table_error};
 
+/// Entries that are read together from a group's first one on.
+const AHEAD_MIN: usize = 2;
+const AHEAD_MAX: usize = 64;
+
 pub struct PrefixWalk {
     /// So many first parts are walked over.
     parts: usize,
     /// What is left of the index, the next range last.
     outer: Vec<KeyRange>,
     takes: Takes,
+    ahead: Ahead,
+}
+
+/// Entries that were read behind those that have been taken.
+struct Ahead {
+    entries: EntryBatch,
+    next: usize,
+    /// So many are read next time.
+    wanted: usize,
+    /// Nothing of the range follows them.
+    is_end: bool,
+}
+
+impl Default for Ahead {
+    fn default() -> Ahead {
+        Ahead { entries: EntryBatch::default(), next: 0, wanted: AHEAD_MIN, is_end: false }
+    }
 }
 
 enum Takes {
@@ -52,7 +73,7 @@ impl Opened {
             return Ok(());
         }
         let takes = Takes::Groups { least: walk.least, greatest: walk.greatest };
-        self.walk = Some(PrefixWalk { parts: walk.parts, outer, takes });
+        self.walk = Some(PrefixWalk { parts: walk.parts, outer, takes, ahead: Ahead::default() });
         Ok(())
     }
 
@@ -71,7 +92,8 @@ impl Opened {
         self.check_implied = widened;
         ranges.reverse();
         let outer = if ranges.is_empty() { Vec::new() } else { vec![KeyRange::all()] };
-        self.walk = Some(PrefixWalk { parts: skipped, outer, takes: Takes::Ranges(ranges) });
+        let takes = Takes::Ranges(ranges);
+        self.walk = Some(PrefixWalk { parts: skipped, outer, takes, ahead: Ahead::default() });
         Ok(())
     }
 
@@ -99,6 +121,11 @@ impl Opened {
     ) -> Result<(), SqlError> {
         let handle = self.handle.clone();
         let layout = &handle.layout().indexes[index];
+        if let Takes::Groups { least, greatest } = walk.takes
+            && !(least && layout.parts.get(walk.parts).is_some_and(|part| part.nullable))
+        {
+            return self.next_group(walk, access, index, greatest, context).await;
+        }
         while let Some(range) = walk.outer.last().cloned() {
             self.seek(access, index, range.clone(), Direction::Forward, context).await?;
             let Some((key, _)) = self.entries.iter().next() else {
@@ -130,6 +157,64 @@ impl Opened {
             return Ok(());
         }
         self.entries.clear();
+        Ok(())
+    }
+
+    /// The first entry of the next group and, for MAX, the last one.
+    async fn next_group(
+        &mut self,
+        walk: &mut PrefixWalk,
+        access: &TableAccess,
+        index: usize,
+        greatest: bool,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.entries.clear();
+        let ahead = &mut walk.ahead;
+        while ahead.next == ahead.entries.len() {
+            if std::mem::take(&mut ahead.is_end) {
+                walk.outer.pop();
+            }
+            let Some(range) = walk.outer.last().cloned() else { return Ok(()) };
+            (ahead.entries, ahead.is_end) =
+                self.read_from(access, index, range, Direction::Forward, ahead.wanted, context).await?;
+            ahead.next = 0;
+        }
+        let parts = &self.handle.layout().indexes[index].parts[..walk.parts];
+        let (first, value) = ahead.entries.get(ahead.next);
+        let length = prefix_length(parts, first).ok_or_else(|| damaged(&access.table.name))?;
+        let prefix = &first[..length];
+        self.entries.push(first, value);
+        let is_other = |place: &usize| !ahead.entries.get(*place).0.starts_with(prefix);
+        let end = (ahead.next + 1..ahead.entries.len()).find(is_other);
+        let is_whole = end.is_some() || ahead.is_end;
+        let end = end.unwrap_or(ahead.entries.len());
+        if greatest && is_whole {
+            let (last, value) = ahead.entries.get(end - 1);
+            self.entries.push(last, value);
+        }
+        if is_whole {
+            ahead.next = end;
+            ahead.wanted = (ahead.wanted * 2).min(AHEAD_MAX);
+            if end == ahead.entries.len() && ahead.is_end {
+                walk.outer.pop();
+                ahead.is_end = false;
+            } else if end == ahead.entries.len() {
+                // The next group begins behind what was read.
+                let behind = KeyRange::prefix(prefix).upper;
+                go_behind(&mut walk.outer, behind);
+            }
+            return Ok(());
+        }
+        ahead.wanted = (ahead.wanted / 2).max(AHEAD_MIN);
+        let group = KeyRange::prefix(prefix);
+        ahead.entries.clear();
+        ahead.next = 0;
+        go_behind(&mut walk.outer, group.upper.clone());
+        if greatest {
+            let (last, _) = self.read_from(access, index, group, Direction::Backward, 1, context).await?;
+            last.iter().for_each(|(key, value)| self.entries.push(key, value));
+        }
         Ok(())
     }
 
@@ -173,6 +258,20 @@ impl Opened {
         direction: Direction,
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
+        self.entries = self.read_from(access, index, range, direction, 1, context).await?.0;
+        Ok(())
+    }
+
+    /// Some first entries of the range in the direction, and whether there are no more.
+    async fn read_from(
+        &self,
+        access: &TableAccess,
+        index: usize,
+        range: KeyRange,
+        direction: Direction,
+        wanted: usize,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(EntryBatch, bool), SqlError> {
         let layout = self.handle.layout();
         let is_clustered = layout.indexes[index].clustered;
         let tree = if is_clustered { layout.tree } else { layout.indexes[index].tree };
@@ -181,13 +280,21 @@ impl Opened {
         let mut cursor = context.host.transaction().scan(tree, range, direction, self.mode);
         let mut found = EntryBatch::default();
         loop {
-            let more = cursor.next_batch(context.host.transaction(), 1, &mut found).await;
-            if !more.map_err(|error| table_error(&access.table, error))? || !found.is_empty() {
-                break;
+            let more = cursor.next_batch(context.host.transaction(), wanted, &mut found).await;
+            let more = more.map_err(|error| table_error(&access.table, error))?;
+            if !more || !found.is_empty() {
+                return Ok((found, !more));
             }
         }
-        self.entries = found;
-        Ok(())
+    }
+}
+
+/// What is left of the last range begins at `lower`; nothing is left of it where that is none, or behind its end.
+fn go_behind(outer: &mut Vec<KeyRange>, lower: Option<Vec<u8>>) {
+    let Some(range) = outer.pop() else { return };
+    let Some(lower) = lower else { return };
+    if range.upper.as_ref().is_none_or(|upper| lower < *upper) {
+        outer.push(KeyRange { lower: Some(lower), lower_excluded: false, ..range });
     }
 }
 
