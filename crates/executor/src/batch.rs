@@ -57,6 +57,13 @@ impl RowBatch {
         self.count += 1;
     }
 
+    /// Appends a row whose values are moved out; NULLs stay behind.
+    pub fn push_moved(&mut self, row: &mut [Value]) {
+        assert_eq!(row.len(), self.width, "a row has the batch's width");
+        self.values.extend(row.iter_mut().map(std::mem::take));
+        self.count += 1;
+    }
+
     /// Takes the last row back.
     pub fn pop(&mut self) {
         assert!(self.count > 0, "pop needs a row");

@@ -104,8 +104,35 @@ impl Merge {
         } else {
             self.heap.swap_remove(0);
         }
-        self.sift_down(0, buffer);
+        self.replace_first(buffer);
         Ok(())
+    }
+
+    /// Finds the place of the first one. It mostly is far down, so its way is first gone to the end, which asks for half as
+    /// many comparisons as looking at each step whether it may stay.
+    fn replace_first(&mut self, buffer: &Buffer) {
+        let mut place = 0;
+        // Rows of presorted input follow one another in their run.
+        if self.heap.len() > 1 && !self.precedes(self.heap[self.least_child(0, buffer)], self.heap[0], buffer)
+        {
+            return;
+        }
+        while 2 * place + 1 < self.heap.len() {
+            let child = self.least_child(place, buffer);
+            self.heap.swap(place, child);
+            place = child;
+        }
+        while place > 0 && self.precedes(self.heap[place], self.heap[(place - 1) / 2], buffer) {
+            self.heap.swap(place, (place - 1) / 2);
+            place = (place - 1) / 2;
+        }
+    }
+
+    /// The child with the smaller key of a place that has children.
+    fn least_child(&self, place: usize, buffer: &Buffer) -> usize {
+        let (left, right) = (2 * place + 1, 2 * place + 2);
+        let has_right = right < self.heap.len();
+        if has_right && self.precedes(self.heap[right], self.heap[left], buffer) { right } else { left }
     }
 
     fn precedes(&self, left: (u64, usize), right: (u64, usize), buffer: &Buffer) -> bool {
@@ -119,17 +146,15 @@ impl Merge {
 
     fn sift_down(&mut self, mut place: usize, buffer: &Buffer) {
         loop {
-            let mut least = place;
-            for child in [2 * place + 1, 2 * place + 2] {
-                if child < self.heap.len() && self.precedes(self.heap[child], self.heap[least], buffer) {
-                    least = child;
-                }
-            }
-            if least == place {
+            if 2 * place + 1 >= self.heap.len() {
                 return;
             }
-            self.heap.swap(place, least);
-            place = least;
+            let child = self.least_child(place, buffer);
+            if !self.precedes(self.heap[child], self.heap[place], buffer) {
+                return;
+            }
+            self.heap.swap(place, child);
+            place = child;
         }
     }
 }

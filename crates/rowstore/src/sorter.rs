@@ -217,11 +217,15 @@ impl Sorter {
         self.merge_passes
     }
 
+    /// Whether a row with this key may be among those that are kept.
+    #[inline]
+    pub fn wants(&self, key: &[u8]) -> bool {
+        self.bound.as_ref().is_none_or(|bound| self.order.compare(key, bound).is_lt())
+    }
+
     /// Takes a row; true when `spill` is due.
     pub fn push(&mut self, key: &[u8], row: &[u8]) -> bool {
-        if let Some(bound) = &self.bound
-            && self.order.compare(key, bound).is_ge()
-        {
+        if !self.wants(key) {
             return false;
         }
         self.buffer.push(&self.order, key, row);

@@ -39,6 +39,8 @@ pub struct HashJoinRows<'p> {
     number: u64,
     /// The outer row that is being joined.
     current: Option<Current>,
+    /// Its key, and room for the next one's.
+    outer_key: Vec<u8>,
     /// The inner rows' values at `inner_positions`.
     table: JoinTable,
     is_filled: bool,
@@ -58,8 +60,8 @@ pub struct HashJoinRows<'p> {
 
 struct Current {
     number: u64,
-    /// `None`: it is equal to nothing.
-    key: Option<Vec<u8>>,
+    /// Else it is equal to nothing.
+    has_key: bool,
     next: Option<Match>,
     has_match: bool,
 }
@@ -77,6 +79,7 @@ impl<'p> HashJoinRows<'p> {
             outer_count: 0,
             number: 0,
             current: None,
+            outer_key: Vec::new(),
             table: JoinTable::new(),
             is_filled: false,
             aside: Sides::default(),
@@ -103,18 +106,17 @@ impl<'p> HashJoinRows<'p> {
         self.held.release(&mut context.memory);
         self.held_order.release(&mut context.memory);
         let mut batch = RowBatch::new(self.width);
+        let mut key = Vec::new();
         let mut more = true;
         while more {
             context.interrupt.check()?;
             batch.clear();
             more = self.inner.next_batch(context, BATCH_ROWS, &mut batch).await?;
             for row in batch.rows() {
-                let Some(key) =
-                    retried(context, |eval| key_of(&self.plan.inner_keys, &self.plan.modes, row, eval))
-                        .await?
-                else {
+                let (keys, modes) = (&self.plan.inner_keys, &self.plan.modes);
+                if !retried(context, |eval| write_key(keys, modes, row, eval, &mut key)).await? {
                     continue;
-                };
+                }
                 let values = self.plan.inner_positions.iter().map(|&position| &row[position]);
                 write_record(&key, values, &mut self.record);
                 self.add_inner().await?;
@@ -199,7 +201,8 @@ impl<'p> HashJoinRows<'p> {
                 Some(part) => {
                     self.outer_more = part.advance().await?;
                     if self.outer_more {
-                        self.current = Some(read_outer_row(part.record(), self.outer_rows.push_empty())?);
+                        let frame = self.outer_rows.push_empty();
+                        self.current = Some(read_outer_row(part.record(), frame, &mut self.outer_key)?);
                     }
                 }
                 None => {
@@ -226,17 +229,16 @@ impl<'p> HashJoinRows<'p> {
         let current = match &mut self.current {
             Some(current) => current,
             None => {
-                let key =
-                    retried(context, |eval| key_of(&self.plan.outer_keys, &self.plan.modes, outer, eval))
-                        .await?;
+                let (keys, modes, key) = (&self.plan.outer_keys, &self.plan.modes, &mut self.outer_key);
+                let has_key = retried(context, |eval| write_key(keys, modes, outer, eval, key)).await?;
                 self.outer_count += 1;
                 let number = self.outer_count;
-                self.current.insert(Current { number, key, next: None, has_match: false })
+                self.current.insert(Current { number, has_key, next: None, has_match: false })
             }
         };
         self.number = current.number;
-        if let (None, Some(key)) = (current.next, &current.key) {
-            current.next = self.table.first(key);
+        if current.next.is_none() && current.has_key {
+            current.next = self.table.first(&self.outer_key);
         }
         let tests = self.plan.kind.only_tests();
         let (mut tried, mut added) = (0, 0);
@@ -290,9 +292,8 @@ impl<'p> HashJoinRows<'p> {
             }
             return Ok(());
         }
-        if let Some(key) = &current.key
-            && self.aside.concerns(key)
-        {
+        let key = self.outer_key.as_slice();
+        if current.has_key && self.aside.concerns(key) {
             self.record.clear();
             self.record.extend_from_slice(&current.number.to_be_bytes());
             self.record.push(u8::from(current.has_match));
@@ -379,29 +380,32 @@ impl<'p> HashJoinRows<'p> {
 }
 
 /// An outer row that was put aside, into its frame.
-fn read_outer_row(record: &[u8], frame: &mut [Value]) -> Result<Current, SqlError> {
+fn read_outer_row(record: &[u8], frame: &mut [Value], outer_key: &mut Vec<u8>) -> Result<Current, SqlError> {
     let (head, rest) = record.split_at_checked(NUMBER_BYTES + MATCHED_BYTES).ok_or_else(rowstore::damaged)?;
     let (key, row) = split_record(rest)?;
     read_row_into(row, frame)?;
     let number = head.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-    Ok(Current { number, key: Some(key.to_vec()), next: None, has_match: head[NUMBER_BYTES] != 0 })
+    outer_key.clear();
+    outer_key.extend_from_slice(key);
+    Ok(Current { number, has_key: true, next: None, has_match: head[NUMBER_BYTES] != 0 })
 }
 
-/// `None` when a key value is NULL: nothing is equal to it.
-fn key_of(
+/// Replaces `key` by that of a row; false when a key value is NULL: nothing is equal to it.
+fn write_key(
     exprs: &[Expr],
     modes: &[CompareMode],
     row: &[Value],
     context: &EvalContext,
-) -> Result<Option<Vec<u8>>, SqlError> {
-    let mut key = Vec::with_capacity(24);
+    key: &mut Vec<u8>,
+) -> Result<bool, SqlError> {
+    key.clear();
     for (expr, &mode) in exprs.iter().zip(modes) {
         let value = expr.eval_ref(row, context)?;
-        if !write_compare_key(mode, &value, &expr.ty.column, context, &mut key) {
-            return Ok(None);
+        if !write_compare_key(mode, &value, &expr.ty.column, context, key) {
+            return Ok(false);
         }
     }
-    Ok(Some(key))
+    Ok(true)
 }
 
 impl Operator for HashJoinRows<'_> {

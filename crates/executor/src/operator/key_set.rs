@@ -1,6 +1,7 @@
 //! Values as keys of hash tables: equal by SQL's comparison means equal bytes.
 use datum::{
     ColumnType, CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Value, encode_key, no_warning,
+    write_integer_key,
 };
 use expression::{EvalContext, Expr};
 
@@ -8,8 +9,8 @@ use expression::{EvalContext, Expr};
 pub fn write_group_key(value: &Value, column_type: &ColumnType, key: &mut Vec<u8>) {
     match value {
         // Integers of both signednesses and widths have one form.
-        Value::Int(number) => write_integer(i128::from(*number), key),
-        Value::UInt(number) => write_integer(i128::from(*number), key),
+        Value::Int(number) => write_integer_key(i128::from(*number), key),
+        Value::UInt(number) => write_integer_key(i128::from(*number), key),
         Value::Json(text) => {
             key.push(2);
             let bytes = datum::json_key(text);
@@ -18,11 +19,6 @@ pub fn write_group_key(value: &Value, column_type: &ColumnType, key: &mut Vec<u8
         }
         other => encode_key(other, column_type, false, key),
     }
-}
-
-fn write_integer(number: i128, key: &mut Vec<u8>) {
-    key.push(1);
-    key.extend_from_slice(&number.to_be_bytes());
 }
 
 /// The group key of several expressions.

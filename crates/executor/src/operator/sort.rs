@@ -104,6 +104,9 @@ impl<'p> SortRows<'p> {
                 let row = self.first.row(index);
                 key.clear();
                 self.keys.write(row, &mut key);
+                if !sorter.wants(&key) {
+                    continue;
+                }
                 record.clear();
                 write_row(row.0, &mut record);
                 if sorter.push(&key, &record) {

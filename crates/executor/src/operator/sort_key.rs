@@ -1,16 +1,16 @@
 //! The keys that ORDER BY compares, as bytes.
 //!
 //! Invariant: comparing two keys gives what comparing the values by `compare_in_type` does, key by key. Called by `sort`.
-use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, compare_in_type, encode_key, no_warning};
+use datum::{
+    ColumnType, Decimal, SqlError, TypeKind, Value, compare_in_type, encode_key, no_warning,
+    write_integer_key,
+};
 use expression::EvalContext;
 use plan::SortKey;
 use rowstore::{KeyOrder, read_row, write_row};
 use std::cmp::Ordering;
 use std::mem::discriminant;
 use std::sync::Arc;
-
-const NULL: u8 = 0;
-const PRESENT: u8 = 1;
 
 /// How the keys of a sort are found, written and compared.
 pub struct SortKeys<'p> {
@@ -130,17 +130,16 @@ fn write_key(value: &Value, column: &ColumnType, descending: bool, key: &mut Vec
         value,
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_)
     );
+    let is_decimal = matches!(kind, TypeKind::Decimal { .. });
+    let are_integers = !is_decimal && !kind.is_floating();
     let start = key.len();
     match value {
-        Value::Int(_) | Value::UInt(_)
-            if !matches!(kind, TypeKind::Decimal { .. }) && !kind.is_floating() =>
-        {
-            write_integer(value, key);
-        }
-        Value::Int(number) if matches!(kind, TypeKind::Decimal { .. }) => {
+        Value::Int(number) if are_integers => write_integer_key(i128::from(*number), key),
+        Value::UInt(number) if are_integers => write_integer_key(i128::from(*number), key),
+        Value::Int(number) if is_decimal => {
             encode_key(&Value::Decimal(Decimal::from_i64(*number)), column, false, key);
         }
-        Value::UInt(number) if matches!(kind, TypeKind::Decimal { .. }) => {
+        Value::UInt(number) if is_decimal => {
             encode_key(&Value::Decimal(Decimal::from_u64(*number)), column, false, key);
         }
         Value::Float(number) if !matches!(kind, TypeKind::Float { .. }) => {
@@ -160,17 +159,6 @@ fn write_key(value: &Value, column: &ColumnType, descending: bool, key: &mut Vec
     if descending {
         key[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
-}
-
-/// Integers of both signednesses in one order.
-fn write_integer(value: &Value, key: &mut Vec<u8>) {
-    let (is_positive, bits) = match value {
-        Value::Int(number) => (*number >= 0, *number as u64),
-        Value::UInt(number) => (true, *number),
-        _ => return key.push(NULL),
-    };
-    key.push(PRESENT + u8::from(is_positive));
-    key.extend_from_slice(&bits.to_be_bytes());
 }
 
 #[cfg(test)]

@@ -26,7 +26,11 @@ pub struct WindowRows<'p> {
     next_input: usize,
     input_more: bool,
     partition: Partition,
+    /// The partition's key, and room for that of the next row.
     key: Vec<u8>,
+    next_key: Vec<u8>,
+    /// How many values of each row the order and the functions need.
+    value_count: usize,
     evaluators: Vec<Evaluator<'p>>,
     /// The row of the partition that comes out next, and its values so far.
     next: u64,
@@ -46,6 +50,8 @@ impl<'p> WindowRows<'p> {
         WindowRows {
             plan,
             evaluators: evaluators.collect(),
+            value_count: place,
+            next_key: Vec::new(),
             batch: RowBatch::new(plan.input.width),
             input: build(&plan.input),
             next_input: 0,
@@ -80,18 +86,25 @@ impl<'p> WindowRows<'p> {
 
     /// False when the row has to be loaded before.
     fn give_out(&mut self, context: &mut ExecContext<'_>, out: &mut RowBatch) -> bool {
-        let Some(row) = self.partition.row(self.next) else { return false };
-        let mut frame = row.frame.clone();
+        let next = self.next + 1;
+        let needed = self.evaluators.iter().map(|evaluator| evaluator.needed_from(next)).min();
+        let needed = needed.unwrap_or(next);
+        // A row that nobody looks at again is moved out.
+        if needed >= next {
+            let Some(row) = self.partition.row_mut(self.next) else { return false };
+            out.push_moved(&mut row.frame);
+        } else {
+            let Some(row) = self.partition.row(self.next) else { return false };
+            out.push_copy(&row.frame);
+        }
+        let frame = out.row_mut(out.len() - 1);
         for (evaluator, value) in self.evaluators.iter().zip(self.values.drain(..)) {
             frame[evaluator.column.position] = value;
         }
-        out.push_row(frame);
-        self.next += 1;
-        let next = self.next;
-        let needed = self.evaluators.iter().map(|evaluator| evaluator.needed_from(next)).min();
+        self.next = next;
         // The last row stays: the next one is compared with it.
         let last = self.partition.count() - 1;
-        self.partition.forget_before(needed.unwrap_or(next).min(last), context);
+        self.partition.forget_before(needed.min(last), context);
         true
     }
 
@@ -108,18 +121,18 @@ impl<'p> WindowRows<'p> {
             self.input_more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
         }
         let row = self.batch.row(self.next_input);
-        let mut key = Vec::with_capacity(self.key.len());
+        let key = &mut self.next_key;
         retried(context, |eval| {
             key.clear();
-            write_group_keys(&self.plan.partition_by, row, eval, &mut key)
+            write_group_keys(&self.plan.partition_by, row, eval, key)
         })
         .await?;
-        if self.partition.last().is_some() && key != self.key {
+        if self.partition.last().is_some() && self.next_key != self.key {
             self.partition.is_complete = true;
             return Ok(());
         }
-        self.key = key;
-        let mut values = Vec::new();
+        std::mem::swap(&mut self.key, &mut self.next_key);
+        let mut values = Vec::with_capacity(self.value_count);
         for key in &self.plan.order_by {
             values.push(evaluated(&key.expr, row, context).await?);
         }

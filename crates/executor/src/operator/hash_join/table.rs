@@ -1,35 +1,40 @@
-//! The hash table of a join: keys and rows in one piece of memory.
+//! The hash table of a join: keys and rows in one piece of memory, each row beside its key, so that a look-up touches
+//! two places: the bucket and the row.
 //!
-//! Invariant: the rows of a key are found in the order in which they came.
+//! Invariant: the rows of a key are found in the order in which they came. Called by `hash_join`.
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 
-/// Stands for no entry.
+/// Stands for no row.
 const NONE: u32 = u32::MAX;
 /// Buckets of a table that has just begun.
 const BUCKETS_MIN: usize = 64;
+/// Rows begin at multiples of this, and are named by the quotient.
+const ALIGNMENT: usize = 4;
+/// Four numbers before the key and the values of a row: the next row of its key; of a key's first row, the key's last row;
+/// the lengths of the key (rows behind the first have none) and of the values.
+const HEAD_BYTES: usize = 16;
+const NEXT: usize = 0;
+const LAST: usize = 4;
+const KEY_LENGTH: usize = 8;
+const ROW_LENGTH: usize = 12;
 
 pub struct JoinTable {
     hasher: RandomState,
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    /// The first key of each bucket; a power of two of them, at least as many as keys.
-    buckets: Vec<u32>,
+    /// By hash: the first row of a key, in the bucket of its hash or behind it. A power of two of them, a quarter free.
+    buckets: Vec<Bucket>,
     key_count: usize,
 }
 
-struct Entry {
-    hash: u64,
-    /// Where the key begins; the row follows it.
-    at: usize,
-    key_length: u32,
-    row_length: u32,
-    /// Of a key's first entry: the next key in the bucket, and the key's last entry.
-    next_key: u32,
-    last: u32,
-    /// The key's next row.
-    next: u32,
+#[derive(Clone, Copy)]
+struct Bucket {
+    /// A part of the key's hash that does not choose the bucket.
+    tag: u32,
+    first: u32,
 }
+
+const FREE: Bucket = Bucket { tag: 0, first: NONE };
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,13 +42,7 @@ pub struct Match(u32);
 
 impl JoinTable {
     pub fn new() -> JoinTable {
-        JoinTable {
-            hasher: RandomState::default(),
-            bytes: Vec::new(),
-            entries: Vec::new(),
-            buckets: Vec::new(),
-            key_count: 0,
-        }
+        JoinTable { hasher: RandomState::default(), bytes: Vec::new(), buckets: Vec::new(), key_count: 0 }
     }
 
     pub fn clear(&mut self) {
@@ -51,78 +50,79 @@ impl JoinTable {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.len() + self.entries.len() * size_of::<Entry>() + self.buckets.len() * size_of::<u32>()
+        self.bytes.len() + self.buckets.len() * size_of::<Bucket>()
     }
 
     /// So many rows fit; the table is full behind them.
     pub fn is_full(&self) -> bool {
-        self.entries.len() >= NONE as usize
+        self.bytes.len() / ALIGNMENT >= NONE as usize / 2
     }
 
     pub fn insert(&mut self, key: &[u8], row: &[u8]) {
+        let number = u32::try_from(self.bytes.len() / ALIGNMENT).expect("a full table gets no rows");
         let hash = self.hasher.hash_one(key);
-        let number = u32::try_from(self.entries.len()).expect("a full table gets no rows");
         let first = self.find(hash, key);
-        self.entries.push(Entry {
-            hash,
-            at: self.bytes.len(),
-            key_length: u32::try_from(key.len()).expect("a key is smaller than 4 GiB"),
-            row_length: u32::try_from(row.len()).expect("a row is smaller than 4 GiB"),
-            next_key: NONE,
-            last: number,
-            next: NONE,
-        });
-        self.bytes.extend_from_slice(key);
+        let shown = if first.is_some() { &[] } else { key };
+        let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("it is smaller than 4 GiB");
+        for number in [NONE, number, length(shown), length(row)] {
+            self.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.bytes.extend_from_slice(shown);
         self.bytes.extend_from_slice(row);
+        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGNMENT), 0);
         match first {
             Some(first) => {
-                let last = std::mem::replace(&mut self.entries[first as usize].last, number);
-                self.entries[last as usize].next = number;
+                let last = self.number(first, LAST);
+                self.set_number(first, LAST, number);
+                self.set_number(last, NEXT, number);
             }
-            None => self.link(number),
+            None => self.link(hash, number),
         }
     }
 
-    /// Hangs the first entry of a new key into its bucket.
-    fn link(&mut self, number: u32) {
-        if self.key_count == self.buckets.len() {
+    /// Puts the first row of a new key into a bucket.
+    fn link(&mut self, hash: u64, number: u32) {
+        if self.key_count >= self.buckets.len() / 4 * 3 {
             self.grow();
         }
         self.key_count += 1;
-        let bucket = self.bucket_of(self.entries[number as usize].hash);
-        self.entries[number as usize].next_key = std::mem::replace(&mut self.buckets[bucket], number);
+        self.put(hash, number);
+    }
+
+    fn put(&mut self, hash: u64, number: u32) {
+        let mask = self.buckets.len() - 1;
+        let mut place = hash as usize & mask;
+        while self.buckets[place].first != NONE {
+            place = (place + 1) & mask;
+        }
+        self.buckets[place] = Bucket { tag: tag_of(hash), first: number };
     }
 
     fn grow(&mut self) {
         let count = (self.buckets.len() * 2).max(BUCKETS_MIN);
-        let before = std::mem::replace(&mut self.buckets, vec![NONE; count]);
-        for mut number in before {
-            while number != NONE {
-                let next = self.entries[number as usize].next_key;
-                let bucket = self.bucket_of(self.entries[number as usize].hash);
-                self.entries[number as usize].next_key = std::mem::replace(&mut self.buckets[bucket], number);
-                number = next;
-            }
+        let before = std::mem::replace(&mut self.buckets, vec![FREE; count]);
+        for bucket in before.into_iter().filter(|bucket| bucket.first != NONE) {
+            let hash = self.hasher.hash_one(self.key(bucket.first));
+            self.put(hash, bucket.first);
         }
-    }
-
-    fn bucket_of(&self, hash: u64) -> usize {
-        hash as usize & (self.buckets.len() - 1)
     }
 
     fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
         }
-        let mut number = self.buckets[self.bucket_of(hash)];
-        while number != NONE {
-            let entry = &self.entries[number as usize];
-            if entry.hash == hash && &self.bytes[entry.at..entry.at + entry.key_length as usize] == key {
-                return Some(number);
+        let (mask, tag) = (self.buckets.len() - 1, tag_of(hash));
+        let mut place = hash as usize & mask;
+        loop {
+            let bucket = self.buckets[place];
+            if bucket.first == NONE {
+                return None;
             }
-            number = entry.next_key;
+            if bucket.tag == tag && self.key(bucket.first) == key {
+                return Some(bucket.first);
+            }
+            place = (place + 1) & mask;
         }
-        None
     }
 
     /// The first row with the key.
@@ -132,15 +132,37 @@ impl JoinTable {
 
     /// The next row with the same key.
     pub fn next(&self, found: Match) -> Option<Match> {
-        let next = self.entries[found.0 as usize].next;
+        let next = self.number(found.0, NEXT);
         (next != NONE).then_some(Match(next))
     }
 
     pub fn row(&self, found: Match) -> &[u8] {
-        let entry = &self.entries[found.0 as usize];
-        let start = entry.at + entry.key_length as usize;
-        &self.bytes[start..start + entry.row_length as usize]
+        let key_length = self.number(found.0, KEY_LENGTH) as usize;
+        let row_length = self.number(found.0, ROW_LENGTH) as usize;
+        let start = found.0 as usize * ALIGNMENT + HEAD_BYTES + key_length;
+        &self.bytes[start..start + row_length]
     }
+
+    /// The key of a key's first row.
+    fn key(&self, first: u32) -> &[u8] {
+        let start = first as usize * ALIGNMENT + HEAD_BYTES;
+        &self.bytes[start..start + self.number(first, KEY_LENGTH) as usize]
+    }
+
+    /// A number before a row.
+    fn number(&self, row: u32, offset: usize) -> u32 {
+        let start = row as usize * ALIGNMENT + offset;
+        self.bytes[start..].first_chunk().map_or(NONE, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    fn set_number(&mut self, row: u32, offset: usize, number: u32) {
+        let start = row as usize * ALIGNMENT + offset;
+        self.bytes[start..start + size_of::<u32>()].copy_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn tag_of(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]
