@@ -24,6 +24,6 @@ pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
 pub use space::{Placement, Space};
 pub use tree::{
-    Ahead, Decision, Direction, Edit, LeafContext, LeafView, Leaves, Position, Tree, TreeReport, VerifyError,
-    apply_late, check_page,
+    Ahead, Decision, Direction, Edit, InMemory, LeafContext, LeafView, Leaves, Position, Tree, TreeReport,
+    VerifyError, apply_late, check_page,
 };

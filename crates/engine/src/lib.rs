@@ -71,8 +71,8 @@ pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
-pub use btree::Leaves;
 pub use btree::redo::PageRebuild;
+pub use btree::{InMemory, Leaves};
 pub use buffer::PageRepairer;
 pub use checks::inspect::{Inspected, inspect};
 pub use checks::survey::{Fault, Survey};

@@ -18,8 +18,8 @@ use crate::families::Families;
 use crate::privileges::Privileges;
 use crate::program::ProgramStack;
 use crate::statement::{
-    GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements, TableLocks,
-    TemporaryTables, Traces,
+    ColdRanges, GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements,
+    TableLocks, TemporaryTables, Traces,
 };
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
 use planner::Switches;
@@ -47,6 +47,7 @@ pub struct Session {
     /// What expressions see of the session, made when it is first needed; only the clock differs between
     /// statements.
     pub(crate) statement_settings: Option<Arc<StatementSettings>>,
+    pub(crate) cold_ranges: ColdRanges,
     /// `optimizer_switch`, as the variable stands.
     pub(crate) switches: Switches,
     pub(crate) strict: Arc<StrictSession>,
@@ -143,6 +144,7 @@ impl Session {
             variables,
             settings,
             statement_settings: None,
+            cold_ranges: ColdRanges::default(),
             switches,
             viewer: None,
             traces: Traces::default(),

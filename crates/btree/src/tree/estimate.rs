@@ -12,6 +12,14 @@ struct Step {
     total: usize,
 }
 
+/// What is known of a range without reading pages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InMemory {
+    pub records: Option<f64>,
+    /// Nothing more would be known with all pages in memory.
+    pub is_exact: bool,
+}
+
 impl Tree {
     /// About how many entries lie from `lower` (inclusive) to `upper` (exclusive). `None` is the end of the tree.
     /// Exact when both lie in one leaf.
@@ -30,7 +38,7 @@ impl Tree {
         Ok((before(&high, &low) - before(&low, &high)).max(0.0).round() as u64)
     }
 
-    /// As `estimate_range`, of what is in memory: `None` when that tells nothing. Where a path's end is not, the
+    /// As `estimate_range`, of what is in memory: no number when that tells nothing. Where a path's end is not, the
     /// fraction of the tree between the paths is taken of `rows`, which it has in all.
     pub fn estimate_in_memory(
         &self,
@@ -38,19 +46,23 @@ impl Tree {
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
         rows: f64,
-    ) -> Option<f64> {
-        let low = self.dive_in_memory(pool, |node| lower.map_or(0, |key| border(node, key)))?;
-        let high = self.dive_in_memory(pool, |node| upper.map_or(usize::MAX, |key| border(node, key)))?;
+    ) -> InMemory {
+        let low = self.dive_in_memory(pool, |node| lower.map_or(0, |key| border(node, key)));
+        let high = self.dive_in_memory(pool, |node| upper.map_or(usize::MAX, |key| border(node, key)));
+        let (Some(low), Some(high)) = (low, high) else {
+            return InMemory { records: None, is_exact: false };
+        };
         if low.is_whole && high.is_whole {
             let same_height = low.steps.len() == high.steps.len();
-            return same_height
+            let records = same_height
                 .then(|| (before(&high.steps, &low.steps) - before(&low.steps, &high.steps)).max(0.0));
+            return InMemory { records, is_exact: true };
         }
         let known = low.steps.len().min(high.steps.len());
         let (low, high) = (&low.steps[..known], &high.steps[..known]);
         let share = (position(high) - position(low)).max(0.0);
         // Within one page of which nothing is known there is no telling.
-        (share > 0.0).then_some(share * rows)
+        InMemory { records: (share > 0.0).then_some(share * rows), is_exact: false }
     }
 
     fn dive_in_memory(&self, pool: &BufferPool, choose: impl Fn(Node<'_>) -> usize) -> Option<Path> {

@@ -24,6 +24,7 @@ mod verify;
 mod tests;
 
 pub use ahead::Ahead;
+pub use estimate::InMemory;
 pub use late::apply_late;
 pub use modify::{Decision, Edit, LeafContext};
 pub use present::Leaves;

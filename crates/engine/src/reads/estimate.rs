@@ -4,7 +4,7 @@
 //! ANALYZE. Versions and ghosts are not looked at: a record is what a leaf holds.
 use crate::engine::Engine;
 use crate::storage::record::is_live;
-use crate::{EngineError, KeyRange, Leaves, TreeId};
+use crate::{EngineError, InMemory, KeyRange, Leaves, TreeId};
 
 /// One leaf of a tree.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +24,9 @@ impl Engine {
         estimate.map_err(|error| self.tree_error(&tree, error))
     }
 
-    /// The same of what is in memory, without waiting; `None` when that tells nothing. `rows` are those of the tree.
-    pub fn records_in_memory(&self, tree: TreeId, range: &KeyRange, rows: f64) -> Option<f64> {
-        let tree = self.tree(tree).ok()?;
+    /// The same of what is in memory, without waiting; no number when that tells nothing. `rows` are those of the tree.
+    pub fn records_in_memory(&self, tree: TreeId, range: &KeyRange, rows: f64) -> InMemory {
+        let Ok(tree) = self.tree(tree) else { return InMemory { records: None, is_exact: true } };
         tree.estimate_in_memory(&self.pool, range.lower.as_deref(), range.upper.as_deref(), rows)
     }
 

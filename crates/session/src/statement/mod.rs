@@ -27,6 +27,7 @@ pub(crate) use nested::Statements;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub use query::catalog_view::Named;
 pub use query::cursor::CursorKind;
+pub(crate) use query::dive::ColdRanges;
 pub(crate) use query::fill::FilledTable;
 pub use query::optimizer_trace::Occasion;
 pub(crate) use query::optimizer_trace::Traces;

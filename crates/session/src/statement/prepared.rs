@@ -317,7 +317,11 @@ impl Session {
         if statement.plan.is_some() {
             for attempt in 0..PLAN_ATTEMPTS_MAX {
                 parameters.truncate(statement.parameter_count());
-                let plan = self.current_plan(statement, parameters, attempt > 0)?;
+                let mut plan = self.current_plan(statement, parameters, attempt > 0)?;
+                if self.read_cold_ranges().await {
+                    // What was made without knowing is not asked whether it suits.
+                    plan = self.current_plan(statement, parameters, attempt > 0)?;
+                }
                 ReadParameter::extend(&plan.prepared.plan.readings, parameters);
                 let text = &statement.sight.text;
                 let traced = (attempt == 0 && self.settings.optimizer_trace).then_some(text.as_ref());

@@ -68,7 +68,11 @@ impl Session {
     async fn run_text(&mut self, text: &[u8], arena: &Bump, sink: &mut dyn ResultSink) {
         self.refresh_identifiers(text).await;
         if let Some(digest) = self.digest_of(text) {
-            if let Some((prepared, mut parameters)) = self.cached_plan(text, digest) {
+            let mut kept = self.cached_plan(text, digest);
+            if kept.is_some() && self.read_cold_ranges().await {
+                kept = self.cached_plan(text, digest);
+            }
+            if let Some((prepared, mut parameters)) = kept {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
                 let work = SavedPlan {

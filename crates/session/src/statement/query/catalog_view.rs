@@ -140,7 +140,7 @@ impl CatalogView for Session {
         ranges: &[RangeCondition],
         parameters: &[Value],
     ) -> Option<f64> {
-        self.count_in(table, index, ranges, parameters)
+        self.count_in(table, index, ranges, parameters, true)
     }
 
     fn leaves(&self, table: &TableDef, index: Option<usize>) -> Option<Leaves> {

@@ -1,11 +1,15 @@
 //! Counting rows in ranges of an index for the planner, and whether a kept plan's counts are still right.
 //!
-//! Nothing here waits, warns or changes anything: an index of which too little is in memory tells nothing, and then the
-//! plan stays what it is.
+//! Counting waits for nothing, warns of nothing and changes nothing: an index of which too little is in memory tells nothing, and then
+//! the plan stays what it is. What was not there for want of a leaf is noted, and who plans may read it and plan once more: a plan
+//! that avoids a range because nobody knows how few rows it has would never bring the leaf into memory that tells.
 use std::sync::Arc;
 
+use catalog::{LockMode, LockName};
 use datum::{ColumnType, Condition, Value};
+use engine::{KeyRange, TreeId};
 use expression::{EvalContext, SessionServices};
+use parking_lot::Mutex;
 use plan::{EstimateCheck, Plan, RangeCondition};
 use planner::Leaves;
 use schema::TableDef;
@@ -14,6 +18,22 @@ use crate::session::Session;
 
 /// A tree of fewer leaves that nothing is known of counts as one in memory: reading it is soon done.
 const LEAVES_MIN: u64 = 8;
+
+/// Ranges whose ends are read for one plan.
+const COLD_RANGES_MAX: usize = 8;
+/// A range that seems to have more rows is known well enough by the nodes above its leaves. A kept plan for fewer rows likely reads
+/// the range itself.
+const FEW_ROWS: f64 = 1000.0;
+
+/// Ranges of which a leaf was missed since they were read last.
+#[derive(Default)]
+pub(crate) struct ColdRanges(Mutex<Vec<ColdRange>>);
+
+struct ColdRange {
+    table: LockName,
+    tree: TreeId,
+    range: KeyRange,
+}
 
 /// The session as the bounds of ranges see it while they are only estimated.
 struct Unseen;
@@ -52,8 +72,36 @@ impl Session {
 
     fn holds(&self, check: &EstimateCheck, parameters: &[Value]) -> bool {
         let Some(handle) = self.instance.catalog().table_by_id(check.table) else { return true };
-        let rows = self.count_in(handle.definition(), check.index, &check.ranges, parameters);
+        let notes = check.rows > FEW_ROWS;
+        let rows = self.count_in(handle.definition(), check.index, &check.ranges, parameters, notes);
         rows.is_none_or(|rows| check.accepts(rows))
+    }
+
+    /// Reads the ends of the ranges that could not be counted; true when there were any, so that counting again makes sense.
+    pub(crate) async fn read_cold_ranges(&mut self) -> bool {
+        let ranges = std::mem::take(self.cold_ranges.0.get_mut());
+        !ranges.is_empty() && Box::pin(self.read_ends(ranges)).await
+    }
+
+    async fn read_ends(&mut self, ranges: Vec<ColdRange>) -> bool {
+        let mut has_read = false;
+        for ColdRange { table, tree, range } in ranges {
+            // Plans are made without locks, but a tree that is read has to be there.
+            let lock = Box::pin(self.lock_for_change(vec![(table, LockMode::Shared)])).await;
+            // What fails here fails again for whoever needs it.
+            if lock.is_ok() {
+                has_read |= self.instance.engine().estimate_range(tree, &range).await.is_ok();
+            }
+        }
+        has_read
+    }
+
+    fn note_cold(&self, table: &TableDef, tree: TreeId, range: &KeyRange) {
+        let mut ranges = self.cold_ranges.0.lock();
+        if ranges.len() < COLD_RANGES_MAX && !table.temporary {
+            let name = LockName::Table(table.database.as_str().into(), table.name.as_str().into());
+            ranges.push(ColdRange { table: name, tree, range: range.clone() });
+        }
     }
 
     pub(in crate::statement) fn count_in(
@@ -62,6 +110,7 @@ impl Session {
         index: usize,
         ranges: &[RangeCondition],
         parameters: &[Value],
+        notes_cold: bool,
     ) -> Option<f64> {
         let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
         let layout = ready.layout().indexes.get(index)?;
@@ -69,7 +118,14 @@ impl Session {
         let ranges = executor::key_ranges(table, &layout.parts, ranges, &context).ok()?;
         let rows = ready.estimated_rows() as f64;
         let engine = self.instance.engine();
-        ranges.iter().map(|range| engine.records_in_memory(layout.tree, range, rows)).sum()
+        let count_of = |range: &KeyRange| {
+            let count = engine.records_in_memory(layout.tree, range, rows);
+            if notes_cold && !count.is_exact && count.records.is_none_or(|records| records < FEW_ROWS) {
+                self.note_cold(table, layout.tree, range);
+            }
+            count.records
+        };
+        ranges.iter().map(count_of).sum()
     }
 
     /// As `CatalogView::leaves`.

@@ -70,7 +70,10 @@ impl Session {
         &mut self,
         make: impl Fn(&Session) -> Result<Plan, SqlError>,
     ) -> Result<Plan, SqlError> {
-        let plan = make(self)?;
+        let mut plan = make(self)?;
+        if self.read_cold_ranges().await {
+            plan = make(self)?;
+        }
         if !plan.is_guess {
             return Ok(plan);
         }

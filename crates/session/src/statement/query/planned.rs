@@ -144,7 +144,11 @@ impl Session {
             count(&self.process.counters.plan_cache_misses);
             let literal_count = values.len();
             // A plan with literals as parameters may be refused where the literal itself matters.
-            if let Ok(plan) = self.plan_request(request, Literals::Parameters, values.clone())
+            let mut planned = self.plan_request(request, Literals::Parameters, values.clone());
+            if planned.is_ok() && self.read_cold_ranges().await {
+                planned = self.plan_request(request, Literals::Parameters, values.clone());
+            }
+            if let Ok(plan) = planned
                 && plan.shareable
                 && plan.user_variables.is_empty()
                 && plan.parameter_count == literal_count
@@ -161,7 +165,10 @@ impl Session {
         }
         let mut parameters = request.parameters.to_vec();
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let prepared = self.prepare_request(request)?;
+            let mut prepared = self.prepare_request(request)?;
+            if self.read_cold_ranges().await {
+                prepared = self.prepare_request(request)?;
+            }
             let result = self.run_plan(&prepared, &mut parameters, shield, sink).await;
             if result.is_ok() || !self.statements.plan_is_stale() {
                 return result;
