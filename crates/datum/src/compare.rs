@@ -13,7 +13,8 @@ use crate::error_code::{ER_INCORRECT_VALUE, ER_TRUNCATED_WRONG_VALUE};
 use crate::json::{compare_json, json_key};
 use crate::moment::MomentContext;
 use crate::number::{WarningSink, is_exact_integer, no_warning, shown};
-use crate::temporal::{DateTime, Time};
+use crate::sql_mode::SqlMode;
+use crate::temporal::{Date, DateTime, Time};
 use crate::value::Value;
 
 /// The domain in which two operands are compared, decided once from their types.
@@ -47,9 +48,9 @@ impl CompareMode {
             return CompareMode::Json;
         }
         if l.is_temporal() || r.is_temporal() {
-            if (l.has_date() && (r.is_temporal() || is_texty(r)))
-                || (r.has_date() && (l.is_temporal() || is_texty(l)))
-            {
+            let is_momentous =
+                |kind: &TypeKind| kind.is_temporal() || is_texty(kind) || *kind == TypeKind::Year;
+            if (l.has_date() && is_momentous(r)) || (r.has_date() && is_momentous(l)) {
                 return CompareMode::DateTime;
             }
             let is_timely = |kind: &TypeKind| matches!(kind, TypeKind::Time { .. }) || is_texty(kind);
@@ -164,19 +165,31 @@ pub(crate) fn moment_or_zero(
     context: &MomentContext<'_>,
     warn: &mut dyn FnMut(SqlError),
 ) -> DateTime {
+    // A year is before its first day.
+    if let Value::Year(year) = operand.value {
+        return Date::new_lenient(*year, 0, 0).map_or(DateTime::ZERO, Date::at_midnight);
+    }
     match operand.value.to_datetime(operand.column, context) {
-        Ok(parsed) => {
+        Ok(parsed) if !is_forbidden(operand.value, parsed.value, context) => {
             if let Some(delimiter) = parsed.delimiter {
                 warn(delimiter.warning(&operand.value.to_text(operand.column)));
             }
             parsed.value
         }
-        Err(_) => {
+        _ => {
             let text = shown(&operand.value.to_text(operand.column));
             warn(ER_INCORRECT_VALUE.with(&[&"datetime", &text]));
             DateTime::ZERO
         }
     }
+}
+
+/// Whether a text is a date with zeros that the SQL mode forbids.
+fn is_forbidden(value: &Value, moment: DateTime, context: &MomentContext<'_>) -> bool {
+    let date = moment.date();
+    matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
+        && ((date.is_zero() && context.mode.contains(SqlMode::NO_ZERO_DATE))
+            || (date.has_zero_part() && context.mode.contains(SqlMode::NO_ZERO_IN_DATE)))
 }
 
 /// What is no time compares as the zero time, with a warning where it is a text.
@@ -187,6 +200,11 @@ pub(crate) fn time_or_zero(
 ) -> Time {
     let parsed = operand.value.to_time(operand.column, context);
     let is_whole = parsed.as_ref().is_ok_and(|parsed| !parsed.truncated);
+    if let Ok(parsed) = &parsed
+        && let Some(delimiter) = parsed.delimiter
+    {
+        warn(delimiter.warning(&operand.value.to_text(operand.column)));
+    }
     if !is_whole && matches!(operand.value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_)) {
         warn(ER_TRUNCATED_WRONG_VALUE.with(&[&"time", &shown(&operand.value.to_text(operand.column))]));
     }

@@ -12,7 +12,7 @@
 //! added has fewer columns; reading those gives `None` and the caller supplies the default. Arbitrary bytes give
 //! `InvalidRow`, never a panic.
 use crate::column_type::{ColumnType, TypeKind};
-use crate::decimal::{Decimal, SCALE_MAX};
+use crate::decimal::{COMPUTED_DIGITS_MAX, Decimal};
 use crate::temporal::{Date, DateTime, Time, Timestamp};
 use crate::value::Value;
 
@@ -241,7 +241,7 @@ fn read_other(bytes: &[u8], kind: &TypeKind) -> Option<Value> {
 fn read_decimal(bytes: &[u8]) -> Option<Decimal> {
     let (scale, rest) = bytes.split_first()?;
     let digits = scale & !WIDE_DECIMAL;
-    if digits > SCALE_MAX {
+    if digits > COMPUTED_DIGITS_MAX {
         return None;
     }
     if scale & WIDE_DECIMAL == 0 {

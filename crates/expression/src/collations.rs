@@ -42,6 +42,10 @@ impl BindContext {
             if !self.carry(&mut exprs[position], collation)? {
                 return Err(illegal_mix(operation, exprs));
             }
+            // What was mixed is compared as the others are.
+            if exprs[position].ty.coercibility == Coercibility::NoCollation {
+                exprs[position].ty.coercibility = coercibility;
+            }
         }
         Ok((collation, coercibility))
     }
@@ -113,7 +117,8 @@ impl BindContext {
                 return Ok(true);
             }
         }
-        if !holds(wanted, own) && expr.ty.coercibility < Coercibility::Coercible {
+        let is_mixed = expr.ty.coercibility == Coercibility::NoCollation;
+        if !holds(wanted, own) && (expr.ty.coercibility < Coercibility::Coercible || is_mixed) {
             return Ok(false);
         }
         let coercibility = expr.ty.coercibility;
@@ -152,51 +157,54 @@ pub(crate) fn common_claim(claims: impl Iterator<Item = Claim>, purpose: Purpose
     let mut winner: Option<Claim> = None;
     // What cannot be combined may still be settled by a later explicit collation.
     let mut is_open = false;
-    let mut is_incomparable = false;
+    // Two collations that bind alike met last. Together they bind as each did, until another one of that strength comes.
+    let mut is_mixed = false;
+    let mut was_mixed = false;
+    // Operands that are mixed themselves have not met another collation yet.
+    let mut is_unsettled = false;
     for claim in claims {
-        if let Some(winner) = winner {
-            is_incomparable =
-                (is_incomparable && claim.1 != Coercibility::Explicit) || is_mixed(winner, claim);
+        let Some(so_far) = winner else {
+            winner = Some(claim);
+            continue;
+        };
+        if claim.1 == Coercibility::Explicit {
+            was_mixed = false;
         }
-        winner = Some(match winner {
-            None => claim,
-            // A mixed collation that came with an operand gives way.
-            Some(mixed) if purpose == Purpose::Comparison && gives_way(mixed, claim) => claim,
-            Some(winner) if purpose == Purpose::Comparison && gives_way(claim, winner) => winner,
-            Some(winner) => match stronger(winner, claim) {
-                Combined::Claim(claim) => claim,
-                Combined::Open => {
-                    is_open = true;
-                    (CollationId::BINARY, Coercibility::NoCollation)
-                }
-                Combined::Illegal => return None,
-            },
+        is_unsettled = so_far.0 == claim.0 && (is_unsettled || so_far.1 == Coercibility::NoCollation);
+        let replaces = is_mixed && claim.1 == so_far.1 && claim.0 != so_far.0;
+        winner = Some(match stronger(so_far, claim) {
+            _ if replaces && claim.0.charset() == so_far.0.charset() => {
+                is_mixed = false;
+                claim
+            }
+            Combined::Claim(claim) => {
+                is_mixed &= claim == so_far;
+                claim
+            }
+            Combined::Mixed(collation) => {
+                (is_mixed, was_mixed) = (true, true);
+                (collation, so_far.1)
+            }
+            Combined::Open => {
+                is_open = true;
+                (CollationId::BINARY, Coercibility::NoCollation)
+            }
+            Combined::Illegal => return None,
         });
     }
-    let winner = winner.unwrap_or((CollationId::BINARY, Coercibility::Ignorable));
-    let is_unsettled = is_open && winner.1 != Coercibility::Explicit;
-    let is_refused = purpose == Purpose::Comparison && is_incomparable;
-    (!is_unsettled && !is_refused).then_some(winner)
-}
-
-fn gives_way(mixed: Claim, other: Claim) -> bool {
-    mixed.1 == Coercibility::NoCollation
-        && other.1 != Coercibility::NoCollation
-        && mixed.0 != other.0
-        && mixed.0.charset() == other.0.charset()
-}
-
-/// Whether neither of two claims tells how to compare. A mixed one gives way to what has another collation.
-fn is_mixed(left: Claim, right: Claim) -> bool {
-    let is_mix = |claim: Claim| claim.1 == Coercibility::NoCollation;
-    let differ = left.0 != right.0 && left.1 == right.1 && left.0.charset() == right.0.charset();
-    let is_binary = |claim: Claim| claim.0.name().ends_with("_bin");
-    (left.0 == right.0 && (is_mix(left) || is_mix(right)))
-        || (differ && !is_binary(left) && !is_binary(right))
+    let mut winner = winner.unwrap_or((CollationId::BINARY, Coercibility::Ignorable));
+    if is_mixed {
+        winner.1 = Coercibility::NoCollation;
+    }
+    let is_open = is_open && winner.1 != Coercibility::Explicit;
+    let is_refused = purpose == Purpose::Comparison && (was_mixed || is_unsettled);
+    (!is_open && !is_refused).then_some(winner)
 }
 
 enum Combined {
     Claim(Claim),
+    /// Two collations of one character set that bind alike.
+    Mixed(CollationId),
     /// Neither character set holds the other.
     Open,
     /// Two explicit collations.
@@ -240,7 +248,7 @@ fn same_charset(left: Claim, right: Claim) -> Combined {
     match () {
         () if is_binary(left) => Combined::Claim(left),
         () if is_binary(right) => Combined::Claim(right),
-        () => Combined::Claim((left.0.charset().binary_collation(), Coercibility::NoCollation)),
+        () => Combined::Mixed(left.0.charset().binary_collation()),
     }
 }
 

@@ -15,13 +15,13 @@ use crate::operator::{ArithmeticOperator, BitOperator, ComparisonOperator, Truth
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coercibility {
     Explicit = 0,
-    /// Two implicit collations that differ were combined.
-    NoCollation = 1,
     Implicit = 2,
     SystemConstant = 3,
     Coercible = 4,
     Numeric = 5,
     Ignorable = 6,
+    /// Two implicit collations that differ were combined: any other one wins.
+    NoCollation = 7,
 }
 
 /// The type of an expression's result.

@@ -74,13 +74,25 @@ impl Path {
 
     /// Every value the path names, in document order.
     pub fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+        self.selected(document, true)
+    }
+
+    /// The same where a value that is no array is none of itself.
+    pub fn select_elements<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+        self.selected(document, false)
+    }
+
+    fn selected<'d>(&self, document: &'d Json, wraps: bool) -> Vec<&'d Json> {
         let mut current = vec![document];
         // Behind `**` the same value can be met on several ways; it counts once, and there are no more than the document has.
         let mut may_repeat = false;
         for leg in &self.legs {
             let mut next = Vec::new();
             for value in current {
-                step(leg, value, &mut next);
+                let is_element = matches!(leg, Leg::Element(_) | Leg::Range(..));
+                if wraps || !is_element || value.is_array() {
+                    step(leg, value, &mut next);
+                }
             }
             may_repeat |= matches!(leg, Leg::Descendants);
             if may_repeat {

@@ -66,10 +66,12 @@ fn infer_number_text(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let column = &arguments[0].ty.column;
-    if column.is_hex_literal() || column.is_bit_literal() || matches!(column.kind, TypeKind::Bit(_)) {
-        cast_integer(bind, &mut arguments[0])?;
-    } else {
-        cast_text(bind, &mut arguments[0])?;
+    match column.kind {
+        TypeKind::Bit(_) => cast_integer(bind, &mut arguments[0])?,
+        _ if column.is_hex_literal() || column.is_bit_literal() => cast_integer(bind, &mut arguments[0])?,
+        // Whether it is too large is told of the number.
+        TypeKind::Decimal { .. } => {}
+        _ => cast_text(bind, &mut arguments[0])?,
     }
     Ok(made_text(bind, 64))
 }
@@ -163,9 +165,21 @@ fn unhex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// BIN and OCT, which are CONV from base 10.
 fn in_other_base(arguments: &Arguments<'_>, base: i64) -> Result<Value, SqlError> {
-    if matches!(&*arguments.value(0)?, Value::Int(_) | Value::UInt(_)) {
-        let bits = arguments.bits(0)?.unwrap_or_default();
-        return Ok(Value::bytes(if base == 2 { format!("{bits:b}") } else { format!("{bits:o}") }));
+    let value = arguments.value(0)?;
+    match &*value {
+        Value::Int(_) | Value::UInt(_) => {
+            let bits = arguments.bits(0)?.unwrap_or_default();
+            return Ok(Value::bytes(if base == 2 { format!("{bits:b}") } else { format!("{bits:o}") }));
+        }
+        Value::Decimal(number) => {
+            let text = number.to_string();
+            let whole = number.truncate(0);
+            if !whole.is_negative() && whole.to_u64().is_none() {
+                arguments.context.warn(datum::truncated("DECIMAL", text.as_bytes()));
+            }
+            return Ok(converted(text.as_bytes(), 10, base, arguments));
+        }
+        _ => {}
     }
     Ok(arguments.text(0)?.map_or(Value::Null, |text| converted(&text, 10, base, arguments)))
 }
@@ -319,6 +333,14 @@ fn sha1(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// SHA2(text, bits) with 224, 256 (also written 0), 384 or 512; any other length is NULL.
 fn sha2(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    // Beside a marker of NULL nothing is wrong.
+    let given = match &arguments.exprs[0].kind {
+        crate::expr::ExprKind::Cast(given) => given,
+        _ => &arguments.exprs[0],
+    };
+    if arguments.context.is_marker(given) && arguments.value(0)?.is_null() {
+        return Ok(Value::Null);
+    }
     match arguments.integer(1)? {
         Some(224) => digest_text(arguments, &digest::SHA224),
         Some(0 | 256) => digest_text(arguments, &digest::SHA256),

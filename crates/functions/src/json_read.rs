@@ -263,21 +263,19 @@ fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }))
 }
 
-/// The document, or the value that the path in the second argument names.
-fn document_at(name: &str, arguments: &Arguments<'_>) -> Result<Option<Json>, SqlError> {
-    let Some(document) = arguments.document(name, 0)? else { return Ok(None) };
-    if arguments.len() < 2 {
-        return Ok(Some(document));
-    }
-    let Some(path) = arguments.path(1)? else { return Ok(None) };
-    if path.has_wildcard() {
-        return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
-    }
-    Ok(path.select(&document).first().map(|value| (*value).clone()))
-}
-
 fn json_keys(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(Json::Object(members)) = document_at("json_keys", arguments)? else { return Ok(Value::Null) };
+    let Some(document) = arguments.document("json_keys", 0)? else { return Ok(Value::Null) };
+    let mut found = &document;
+    let path = if arguments.len() > 1 { Some(arguments.path(1)?) } else { None };
+    if let Some(path) = &path {
+        let Some(path) = path else { return Ok(Value::Null) };
+        if path.has_wildcard() {
+            return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
+        }
+        let Some(value) = path.select_elements(&document).first().copied() else { return Ok(Value::Null) };
+        found = value;
+    }
+    let Json::Object(members) = found else { return Ok(Value::Null) };
     json(&Json::Array(members.keys().cloned().map(Json::String).collect()))
 }
 

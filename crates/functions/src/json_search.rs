@@ -148,7 +148,7 @@ impl Search {
             _ => {}
         }
         // A value that is no array stands for an array of itself.
-        if !value.is_array() && *leg != Leg::AnyElement && names_element(leg, 0, 1) {
+        if !value.is_array() && !matches!(leg, Leg::AnyElement | Leg::Range(..)) && names_element(leg, 0, 1) {
             self.at(value, rest, path);
         }
     }

@@ -8,6 +8,7 @@ use expression::call::infer::{cast_double, cast_integer, cast_text, integer_type
 use expression::call::{double, is_bit_string};
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
+use expression::call::width::text_width;
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
@@ -134,10 +135,14 @@ fn infer_format(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
+    // A separator for three of the characters of what is given, and the digits after the point.
+    const NUMBER_WIDTH: u64 = 120;
+    let given = text_width(&arguments[0]);
+    let width = (given + given / 3 + u64::from(datum::SCALE_MAX)).max(NUMBER_WIDTH);
     numeric_argument(bind, &mut arguments[0])?;
     cast_integer(bind, &mut arguments[1])?;
     arguments.get_mut(2).map_or(Ok(()), |locale| cast_text(bind, locale))?;
-    Ok(made_text(bind, 120))
+    Ok(made_text(bind, width))
 }
 
 fn infer_bit_count(
@@ -146,7 +151,7 @@ fn infer_bit_count(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     if !is_bit_string(&arguments[0].ty.column) {
-        cast_integer(bind, &mut arguments[0])?;
+        bind.cast_bits(&mut arguments[0])?;
     }
     Ok(integer_type())
 }
@@ -220,6 +225,10 @@ fn truncate(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// Rounds (half away from zero; doubles half to even, as the C library does) or cuts at a number of digits.
 fn shorten(arguments: &Arguments<'_>, rounds: bool) -> Result<Value, SqlError> {
+    let value = arguments.value(0)?;
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
     let digits = if arguments.len() == 2 {
         match arguments.integer(1)? {
             None => return Ok(Value::Null),
@@ -228,7 +237,7 @@ fn shorten(arguments: &Arguments<'_>, rounds: bool) -> Result<Value, SqlError> {
     } else {
         0
     };
-    Ok(match &*arguments.value(0)? {
+    Ok(match &*value {
         Value::Int(number) => Value::Int(shorten_integer(i128::from(*number), digits, rounds)?),
         Value::UInt(number) => {
             let kept = shorten_wide(i128::from(*number), digits, rounds);
@@ -282,8 +291,18 @@ fn format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Value::Int(number) => Decimal::from_i64(*number),
         Value::UInt(number) => Decimal::from_u64(*number),
         Value::Decimal(number) => number.clone(),
-        Value::Double(number) => Decimal::from_f64(shorten_double(*number, i32::from(digits), true))
-            .ok_or_else(|| out_of_range("DECIMAL"))?,
+        Value::Double(number) => {
+            let rounded = shorten_double(*number, i32::from(digits), true);
+            match Decimal::from_f64(rounded) {
+                Some(number) => number,
+                // A number beyond DECIMAL has no digits after the point.
+                None => {
+                    let point = if digits > 0 { "." } else { "" };
+                    let plain = format!("{rounded}{point}{}", "0".repeat(usize::from(digits)));
+                    return Ok(Value::bytes(in_locale(&plain, locale)));
+                }
+            }
+        }
         _ => return Ok(Value::Null),
     };
     let rounded = number.round(i32::from(digits)).and_then(|number| number.rescale(digits));

@@ -54,7 +54,7 @@ fn infer_export_set(
     let texts = arguments.len().min(4);
     let width = |place: usize| arguments.get(place).map_or(1, text_width);
     let length = width(1).max(width(2)) * 64 + width(3) * 63;
-    text_result(bind, name, &mut arguments[1..texts], length & u64::from(u32::MAX))
+    text_result(bind, name, &mut arguments[1..texts], length)
 }
 
 fn infer_interval(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

@@ -62,11 +62,25 @@ fn infer_arguments(
 
 /// Error 3995 for binary strings beside texts; what is no string goes with either.
 fn check_charsets(name: &str, texts: &[Expr]) -> Result<(), SqlError> {
-    // BLOBs pass as text in MySQL.
-    if texts.iter().any(|text| text.ty.column.kind.is_large_object() && !text.ty.column.is_text()) {
-        return Ok(());
-    }
     let is_binary = |expr: &Expr| !expr.ty.column.is_text() && expr.ty.column.kind.is_string();
+    // BLOBs pass as text in MySQL, but not where texts replace in them or by them.
+    if texts.iter().any(|text| text.ty.column.kind.is_large_object() && !text.ty.column.is_text()) {
+        let is_other = |text: &Expr| text.ty.column.is_text() || text.ty.column.kind.has_members();
+        return match texts {
+            [subject, pattern, replacement]
+                if is_other(replacement)
+                    && (is_binary(subject) || is_binary(pattern))
+                    && ![subject, pattern]
+                        .iter()
+                        .any(|text| text.ty.column.kind.is_large_object() && text.ty.column.is_text()) =>
+            {
+                let bytes = if is_binary(subject) { subject } else { pattern };
+                let names = [bytes, replacement].map(|expr| expr.ty.collation().name());
+                Err(error_code::ER_CHARACTER_SET_MISMATCH.with(&[&names[0], &names[1], &name]))
+            }
+            _ => Ok(()),
+        };
+    }
     let is_string = |expr: &&Expr| expr.ty.column.kind.is_string() || expr.ty.column.kind.has_members();
     let mut strings = texts.iter().filter(is_string);
     let Some(first) = strings.next() else { return Ok(()) };

@@ -47,6 +47,11 @@ fn total_length(arguments: &[Expr]) -> u64 {
     arguments.iter().map(text_width).sum()
 }
 
+/// The width of a member of a set, where a document has as many characters as bytes.
+fn member_width(expr: &Expr) -> u64 {
+    if expr.ty.column.kind == TypeKind::Json { u64::from(u32::MAX) } else { text_width(expr) }
+}
+
 /// What MySQL counts in 32 bits.
 fn wrapped(length: u64) -> u64 {
     length & u64::from(u32::MAX)
@@ -131,6 +136,9 @@ fn infer_insert(
 fn infer_quote(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let length = text_width(&arguments[0]) * 2 + 2;
     cast_text(bind, &mut arguments[0])?;
+    if arguments[0].ty.column.kind == TypeKind::Null {
+        return Ok(ExprType::new(text_column(length, bind.connection_collation), Coercibility::Coercible));
+    }
     if arguments[0].ty.collation() == CollationId::BINARY && arguments[0].ty.column.kind != TypeKind::Null {
         bind.follow(bind.connection_collation, arguments)?;
     }
@@ -142,7 +150,7 @@ fn infer_elt(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
     cast_integer(bind, &mut number[0])?;
     let length = match name {
         "elt" => texts.iter().map(text_width).max().unwrap_or(0),
-        _ => wrapped(total_length(texts) + texts.len() as u64 - 1),
+        _ => wrapped(texts.iter().map(member_width).sum::<u64>() + texts.len() as u64 - 1),
     };
     text_result(bind, name, texts, length)
 }
@@ -237,11 +245,10 @@ fn rpad(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// A longer text is cut to the length; a negative length or missing padding gives NULL.
 fn pad(arguments: &Arguments<'_>, name: &str, before: bool) -> Result<Value, SqlError> {
-    let (Some(text), Some(length), Some(padding)) =
-        (arguments.text(0)?, arguments.integer(1)?, arguments.text(2)?)
-    else {
-        return Ok(Value::Null);
-    };
+    // The texts are read first, and what stands behind a NULL is not looked at.
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(padding) = arguments.text(2)? else { return Ok(Value::Null) };
+    let Some(length) = arguments.integer(1)? else { return Ok(Value::Null) };
     let Ok(length) = usize::try_from(length) else { return Ok(Value::Null) };
     let charset = arguments.charset(0);
     let present = charset.character_count(&text);
@@ -267,10 +274,9 @@ fn pad(arguments: &Arguments<'_>, name: &str, before: bool) -> Result<Value, Sql
 
 /// REPLACE matches byte by byte: it is case-sensitive whatever the collation.
 fn replace(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(from), Some(to)) = (arguments.text(0)?, arguments.text(1)?, arguments.text(2)?)
-    else {
-        return Ok(Value::Null);
-    };
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(from) = arguments.text(1)? else { return Ok(Value::Null) };
+    let Some(to) = arguments.text(2)? else { return Ok(Value::Null) };
     if from.is_empty() {
         return Ok(Value::Bytes(text.into_owned()));
     }
@@ -290,11 +296,11 @@ fn replace(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// INSERT(text, position, length, new); a position outside the text leaves it as it is.
 fn insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(position), Some(length), Some(new)) =
-        (arguments.text(0)?, arguments.integer(1)?, arguments.integer(2)?, arguments.text(3)?)
-    else {
-        return Ok(Value::Null);
-    };
+    // The texts are read first, and what stands behind a NULL is not looked at.
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(new) = arguments.text(3)? else { return Ok(Value::Null) };
+    let Some(position) = arguments.integer(1)? else { return Ok(Value::Null) };
+    let Some(length) = arguments.integer(2)? else { return Ok(Value::Null) };
     let charset = arguments.charset(0);
     let total = charset.character_count(&text);
     let start = match usize::try_from(position) {

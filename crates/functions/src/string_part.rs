@@ -5,10 +5,10 @@ use datum::{SqlError, Value};
 use env::LONG_PIECE;
 
 use expression::BindContext;
-use expression::call::infer::{cast_integer, counted_text, text_of_first, text_result};
+use expression::call::infer::{cast_integer, counted_text, text_column, text_of_first, text_result};
 use expression::call::width::{characters_max, text_width};
 use expression::{Arguments, Function, Volatility::Pure};
-use expression::{Expr, ExprType};
+use expression::{Expr, ExprKind, ExprType, Reading};
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
@@ -41,6 +41,11 @@ fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
     let wanted = if matches!(name, "left" | "right") { numbers.first() } else { numbers.get(1) };
     if ty.column.kind.is_large_object()
         && let Some(wanted) = wanted
+        && is_negative(bind, wanted)
+    {
+        ty.column = text_column(0, ty.collation());
+    } else if ty.column.kind.is_large_object()
+        && let Some(wanted) = wanted
         && bind.peek(wanted).is_some()
     {
         let cut = counted_text(bind, wanted, 1, ty.collation());
@@ -50,6 +55,18 @@ fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
         cast_integer(bind, number)?;
     }
     Ok(ty)
+}
+
+/// Whether a constant is a number below zero.
+fn is_negative(bind: &BindContext, expr: &Expr) -> bool {
+    match (&expr.kind, bind.peek(expr)) {
+        (ExprKind::Negate(inner), _) => match bind.peek(inner) {
+            Some(Value::Int(_)) => bind.relies_on(inner, Reading::Count { low: 1, high: i64::MAX }),
+            _ => false,
+        },
+        (_, Some(Value::Int(number))) => number < 0,
+        _ => false,
+    }
 }
 
 fn infer_substring_index(
@@ -70,9 +87,8 @@ fn infer_trim(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Re
 
 /// SUBSTRING counts from 1, or from the end when negative; position 0 gives nothing.
 fn substring(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(position)) = (arguments.text(0)?, arguments.integer(1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(position) = arguments.integer(1)? else { return Ok(Value::Null) };
     let wanted = if arguments.len() == 3 {
         match arguments.integer(2)? {
             None => return Ok(Value::Null),
@@ -96,17 +112,15 @@ fn substring(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn left(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(wanted)) = (arguments.text(0)?, arguments.integer(1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(wanted) = arguments.integer(1)? else { return Ok(Value::Null) };
     let wanted = usize::try_from(wanted).unwrap_or(0);
     Ok(Value::bytes(&text[..arguments.charset(0).byte_offset(&text, wanted)]))
 }
 
 fn right(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(wanted)) = (arguments.text(0)?, arguments.integer(1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(wanted) = arguments.integer(1)? else { return Ok(Value::Null) };
     let charset = arguments.charset(0);
     let skipped = charset.character_count(&text).saturating_sub(usize::try_from(wanted).unwrap_or(0));
     Ok(Value::bytes(&text[charset.byte_offset(&text, skipped)..]))

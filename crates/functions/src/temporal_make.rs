@@ -215,7 +215,9 @@ fn maketime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(minutes) = arguments.integer(1)? else { return Ok(Value::Null) };
     let Some(seconds) = seconds_of(arguments, 2)? else { return Ok(Value::Null) };
     let micros = rounded_micros(&seconds, arguments.ty.column.kind.fsp());
-    if micros.abs() >= BEYOND {
+    /// Beyond so many seconds they are no time whatever the others say.
+    const SECONDS_MAX: i64 = 1_000_000_000_000_000_000;
+    if seconds.truncate(0).to_i64().is_none_or(|whole| whole.unsigned_abs() > SECONDS_MAX.unsigned_abs()) {
         let text = arguments.exprs[2].to_string();
         arguments.context.warn(datum::truncated("time", text.as_bytes()));
     }

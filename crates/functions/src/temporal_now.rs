@@ -222,6 +222,20 @@ fn convert_tz(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let zone = |name: &[u8]| std::str::from_utf8(name).ok().and_then(TimeZone::parse);
     let (Some(from), Some(to)) = (zone(&from), zone(&to)) else { return Ok(Value::Null) };
     let Some(local) = arguments.datetime(0)? else { return Ok(Value::Null) };
+    if local.date().is_zero() {
+        let given = match &arguments.exprs[0].kind {
+            ExprKind::Cast(given) => given,
+            _ => &arguments.exprs[0],
+        };
+        // That of a marker is one.
+        if arguments.context.is_marker(given) {
+            return Ok(Value::DateTime(local));
+        }
+        let value = given.eval_ref(arguments.row, arguments.context)?;
+        let shown = datum::shown(&value.to_text(&given.ty.column));
+        arguments.context.warn(error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &shown]));
+        return Ok(Value::Null);
+    }
     let micros = from.to_unix_micros(local).filter(|micros| *micros > 0 && *micros <= CONVERTED_MICROS_MAX);
     Ok(Value::DateTime(micros.and_then(|micros| to.to_local(micros)).unwrap_or(local)))
 }

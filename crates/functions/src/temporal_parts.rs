@@ -137,8 +137,12 @@ fn week_mode(arguments: &Arguments<'_>, default: u8) -> Result<Option<u8>, SqlEr
     if arguments.len() < 2 {
         return Ok(Some(default));
     }
-    // A negative mode is 0, as is one beyond BIGINT.
-    Ok(arguments.integer(1)?.map(|mode| if mode < 0 || mode == i64::MAX { 0 } else { (mode & 7) as u8 }))
+    Ok(arguments.integer(1)?.map(mode_of))
+}
+
+/// A negative mode is 0, as is one beyond BIGINT.
+fn mode_of(number: i64) -> u8 {
+    if number < 0 || number == i64::MAX { 0 } else { (number & 7) as u8 }
 }
 
 /// With a mode that is NULL every date is of week 0.
@@ -157,14 +161,15 @@ fn week_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn year_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(mode) = week_mode(arguments, 0)? else { return zero_week(arguments) };
+    // The date is read before the mode.
+    let date = arguments.real_date(0)?;
+    let mode = if arguments.len() > 1 { arguments.integer(1)? } else { Some(0) };
+    let Some(date) = date else { return Ok(Value::Null) };
+    let Some(number) = mode else { return Ok(Value::Int(0)) };
     // With a negative mode days before the first week are of week 0.
-    let is_negative = arguments.len() > 1 && arguments.integer(1)?.is_some_and(|mode| mode < 0);
-    let mode = if is_negative { mode } else { mode | 2 };
-    reckoned(arguments, |date| {
-        let (year, week) = date.week(mode);
-        i64::from(year) * 100 + i64::from(week)
-    })
+    let mode = mode_of(number);
+    let (year, week) = date.week(if number < 0 { mode } else { mode | 2 });
+    Ok(Value::Int(i64::from(year) * 100 + i64::from(week)))
 }
 
 fn to_days(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

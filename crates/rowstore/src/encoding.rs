@@ -174,7 +174,7 @@ impl<'a> Input<'a> {
 
     /// Behind the kind: the scale, then the coefficient or the digits of a wide one.
     fn decimal(&mut self) -> Option<Decimal> {
-        let scale = self.byte().filter(|scale| *scale <= datum::SCALE_MAX)?;
+        let scale = self.byte().filter(|scale| *scale <= datum::COMPUTED_DIGITS_MAX)?;
         let first = self.byte()?;
         match first & KIND_MASK {
             INT => Some(Decimal::new(i128::from(unzigzag(self.number(first >> KIND_BITS)?)), scale)),

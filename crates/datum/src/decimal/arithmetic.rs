@@ -1,19 +1,16 @@
 //! DECIMAL arithmetic, rounding and comparison.
 //!
-//! Every operation tries i128 first and falls back to `Magnitude`. Results with more than 65 digits lose digits
-//! after the point; too many before the point is `DecimalOverflow`.
+//! Every operation tries i128 first and falls back to `Magnitude`. Results with more than 81 digits lose those
+//! after the point, in groups of nine; too many before the point is `DecimalOverflow`.
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use super::magnitude::Magnitude;
-use super::{Decimal, PRECISION_MAX, SCALE_MAX};
+use super::{COMPUTED_DIGITS_MAX, DIGITS_PER_GROUP, Decimal, GROUPS_MAX, scale_beside};
 
-/// The result needs more than 65 digits before the point.
+/// The result needs more digits before the point than there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecimalOverflow;
-
-/// MySQL divides in groups of nine digits, so quotients carry up to this many digits more than they show.
-const DIGITS_PER_GROUP: u32 = 9;
 
 const POWERS_OF_TEN: [i128; 39] = {
     let mut powers = [1i128; 39];
@@ -58,23 +55,48 @@ impl Decimal {
 
     pub fn multiply(&self, other: &Decimal) -> Result<Decimal, DecimalOverflow> {
         let scale = self.scale() + other.scale();
-        if scale <= SCALE_MAX
+        // The digits of an i128 fit, wherever the point is.
+        if scale <= COMPUTED_DIGITS_MAX
             && let (Some(left), Some(right)) = (self.coefficient(), other.coefficient())
             && let Some(product) = multiply_coefficients(left, right)
         {
             return Ok(Decimal::new(product, scale));
         }
-        let is_negative = self.is_negative() != other.is_negative();
-        Decimal::limit(is_negative, self.magnitude().times(&other.magnitude()), scale)
+        let (left, right) = self.cut_factors(other)?;
+        let is_negative = left.is_negative() != right.is_negative();
+        Decimal::limit(is_negative, left.magnitude().times(&right.magnitude()), left.scale() + right.scale())
     }
 
-    /// The quotient, with the digits MySQL computes: at least scale + `increment`, filled up to groups of nine.
+    /// The factors without the groups of digits after the point for which a product has no room.
+    fn cut_factors(&self, other: &Decimal) -> Result<(Decimal, Decimal), DecimalOverflow> {
+        let groups = |digits: u32| digits.div_ceil(u32::from(DIGITS_PER_GROUP));
+        let integer = groups(self.integer_digit_count() + other.integer_digit_count());
+        let room = u32::from(GROUPS_MAX).checked_sub(integer).ok_or(DecimalOverflow)?;
+        let (mut left, mut right) = (groups(u32::from(self.scale())), groups(u32::from(other.scale())));
+        let excess = (left + right).saturating_sub(room);
+        if excess == 0 {
+            return Ok((self.clone(), other.clone()));
+        }
+        let (fewer, more) = (excess / 2, excess - excess / 2);
+        let (of_left, of_right) = if left <= right { (fewer, more) } else { (more, fewer) };
+        (left, right) = (left.saturating_sub(of_left), right.saturating_sub(of_right));
+        let cut =
+            |number: &Decimal, groups: u32| number.truncate((groups * u32::from(DIGITS_PER_GROUP)) as i32);
+        Ok((cut(self, left), cut(other, right)))
+    }
+
+    /// The quotient, with the digits MySQL computes: at least scale + `increment`, filled up to groups of nine, so that it
+    /// has some that it does not show.
     /// `None` for a zero divisor.
     pub fn divide(&self, other: &Decimal, increment: u8) -> Result<Option<Decimal>, DecimalOverflow> {
         if other.is_zero() {
             return Ok(None);
         }
         let scale = Decimal::quotient_scale(self.scale(), other.scale(), increment);
+        // Where the quotient is large, digits that no room is left for need not be computed.
+        let integer_digits = (self.integer_digit_count() + u32::from(other.scale()))
+            .saturating_sub(other.digit_count().saturating_sub(1));
+        let scale = scale.min(scale_beside(integer_digits).unwrap_or(0).max(DIGITS_PER_GROUP));
         // self / 10^s1 divided by other / 10^s2, times 10^scale.
         let shift =
             u32::from(scale) + u32::from(other.scale()) - u32::from(self.scale()).min(u32::from(scale));
@@ -97,12 +119,13 @@ impl Decimal {
     }
 
     fn quotient_scale(dividend_scale: u8, divisor_scale: u8, increment: u8) -> u8 {
-        let up = |scale: u8| u32::from(scale).div_ceil(DIGITS_PER_GROUP) * DIGITS_PER_GROUP;
+        const GROUP: u32 = DIGITS_PER_GROUP as u32;
+        let up = |scale: u8| u32::from(scale).div_ceil(GROUP) * GROUP;
         let (dividend_group, divisor_group) = (up(dividend_scale), up(divisor_scale));
         let slack = dividend_group - u32::from(dividend_scale) + divisor_group - u32::from(divisor_scale);
         let extra = u32::from(increment).saturating_sub(slack);
-        let scale = (dividend_group + divisor_group + extra).div_ceil(DIGITS_PER_GROUP) * DIGITS_PER_GROUP;
-        scale.min(u32::from(SCALE_MAX)) as u8
+        let scale = (dividend_group + divisor_group + extra).div_ceil(GROUP) * GROUP;
+        scale.min(u32::from(COMPUTED_DIGITS_MAX)) as u8
     }
 
     /// The remainder with the sign of the dividend; `None` for a zero divisor.
@@ -162,7 +185,8 @@ impl Decimal {
         }
         let shift = scale - self.scale();
         if let Some(coefficient) = self.coefficient()
-            && let Some(scaled) = multiply_coefficients(coefficient, POWERS_OF_TEN[usize::from(shift)])
+            && let Some(power) = POWERS_OF_TEN.get(usize::from(shift))
+            && let Some(scaled) = multiply_coefficients(coefficient, *power)
         {
             return Ok(Decimal::new(scaled, scale));
         }
@@ -201,12 +225,12 @@ impl Decimal {
         match left_scale.cmp(&right_scale) {
             Ordering::Equal => Some((left, right, left_scale)),
             Ordering::Less => {
-                let power = POWERS_OF_TEN[usize::from(right_scale - left_scale)];
-                Some((multiply_coefficients(left, power)?, right, right_scale))
+                let power = POWERS_OF_TEN.get(usize::from(right_scale - left_scale))?;
+                Some((multiply_coefficients(left, *power)?, right, right_scale))
             }
             Ordering::Greater => {
-                let power = POWERS_OF_TEN[usize::from(left_scale - right_scale)];
-                Some((left, multiply_coefficients(right, power)?, left_scale))
+                let power = POWERS_OF_TEN.get(usize::from(left_scale - right_scale))?;
+                Some((left, multiply_coefficients(right, *power)?, left_scale))
             }
         }
     }
@@ -219,25 +243,13 @@ impl Decimal {
         (left, right, scale)
     }
 
-    /// Brings a result of any width back within 65 digits and 30 after the point.
+    /// Brings a result of any width back within the digits that there are.
     fn limit(is_negative: bool, mut magnitude: Magnitude, scale: u8) -> Result<Decimal, DecimalOverflow> {
-        let excess_scale = scale.saturating_sub(SCALE_MAX);
-        let excess_digits = magnitude.digit_count().saturating_sub(u32::from(PRECISION_MAX));
-        let excess = excess_digits.max(u32::from(excess_scale));
-        if excess == 0 {
-            return Ok(Decimal::assemble(is_negative, magnitude, scale));
-        }
-        if excess > u32::from(scale) {
-            return Err(DecimalOverflow);
-        }
-        if magnitude.scale_down(excess).is_half_or_more {
-            magnitude = magnitude.plus(&Magnitude::from_u128(1));
-        }
-        let scale = scale - excess as u8;
-        if magnitude.digit_count() > u32::from(PRECISION_MAX) {
-            return Decimal::limit(is_negative, magnitude, scale);
-        }
-        Ok(Decimal::assemble(is_negative, magnitude, scale))
+        let integer_digits = magnitude.digit_count().saturating_sub(u32::from(scale));
+        let room = scale_beside(integer_digits).ok_or(DecimalOverflow)?;
+        let kept = scale.min(room);
+        magnitude.scale_down(u32::from(scale - kept));
+        Ok(Decimal::assemble(is_negative, magnitude, kept))
     }
 
     /// Compares values: 1.0 equals 1.00.

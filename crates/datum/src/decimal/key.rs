@@ -8,8 +8,8 @@
 //! | end | 1: 0 |
 //!
 //! For negative numbers every byte after the sign is inverted.
-use super::Decimal;
 use super::magnitude::Magnitude;
+use super::{COMPUTED_DIGITS_MAX, Decimal};
 
 const NEGATIVE: u8 = 0;
 const ZERO: u8 = 1;
@@ -63,7 +63,9 @@ impl Decimal {
             }
         }
         let wanted = exponent + i32::from(scale);
-        if digits.is_empty() || digits.len() > 66 || !(0..=65).contains(&wanted) {
+        // With the digits of the scale that is asked for.
+        const DIGITS_MAX: usize = 2 * COMPUTED_DIGITS_MAX as usize;
+        if digits.is_empty() || digits.len() > DIGITS_MAX || !(0..=DIGITS_MAX as i32).contains(&wanted) {
             return None;
         }
         digits.resize(wanted as usize, b'0');

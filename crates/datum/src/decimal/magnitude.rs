@@ -1,10 +1,10 @@
-//! Unsigned 512-bit integers: the slow path of DECIMAL arithmetic.
+//! Unsigned 832-bit integers: the slow path of DECIMAL arithmetic.
 //!
-//! 512 bits hold the product of two 65-digit coefficients (130 digits, 432 bits) and every scaled dividend, so
-//! callers need no overflow checks here; exceeding the width is a bug and asserts.
+//! 832 bits hold 250 digits: the product of two coefficients of 81 digits, and every dividend of 81 digits that is
+//! scaled by two scales. So callers need no overflow checks here; exceeding the width is a bug and asserts.
 use std::cmp::Ordering;
 
-const LIMBS: usize = 8;
+const LIMBS: usize = 13;
 
 /// Little-endian limbs.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Magnitude {
             *limb = total;
             carry = first | second;
         }
-        assert!(!carry, "DECIMAL magnitude exceeds 512 bits");
+        assert!(!carry, "DECIMAL magnitude exceeds its width");
         sum
     }
 
@@ -74,7 +74,7 @@ impl Magnitude {
                         *slot = total as u64;
                         carry = total >> 64;
                     }
-                    None => assert!(partial == 0, "DECIMAL product exceeds 512 bits"),
+                    None => assert!(partial == 0, "DECIMAL product exceeds its width"),
                 }
             }
         }
@@ -92,7 +92,7 @@ impl Magnitude {
                 *limb = product as u64;
                 carry = product >> 64;
             }
-            assert!(carry == 0, "DECIMAL magnitude exceeds 512 bits");
+            assert!(carry == 0, "DECIMAL magnitude exceeds its width");
             remaining -= step;
         }
     }
@@ -125,7 +125,7 @@ impl Magnitude {
     }
 
     /// Quotient and remainder by shift and subtract; the divisor must not be zero. Only coefficients beyond i128
-    /// come here, so 512 plain steps are no concern.
+    /// come here, so some hundred plain steps are no concern.
     pub(crate) fn divide(&self, divisor: &Magnitude) -> (Magnitude, Magnitude) {
         assert!(!divisor.is_zero(), "division of a DECIMAL magnitude by zero");
         let mut quotient = Magnitude::ZERO;

@@ -1,8 +1,9 @@
-//! DECIMAL: exact decimal numbers of up to 65 digits, 30 of them after the point.
+//! DECIMAL: exact decimal numbers. Columns have up to 65 digits, 30 of them after the point; what is written in a
+//! statement or computed has up to 81, as MySQL has.
 //!
-//! Invariant: the value is coefficient / 10^scale, the coefficient has at most 65 digits and the scale is at most
-//! 30. Coefficients that fit in an i128 are always held as one, so the common arithmetic is plain integer
-//! arithmetic; only wider ones take the boxed path through `Magnitude`.
+//! Invariant: the value is coefficient / 10^scale. The digits before the point and those after it fit in nine groups of
+//! nine together, no group holding some of both. Coefficients that fit in an i128 are always held as one, so the common
+//! arithmetic is plain integer arithmetic; only wider ones take the boxed path through `Magnitude`.
 mod arithmetic;
 mod key;
 mod magnitude;
@@ -16,10 +17,21 @@ pub use arithmetic::DecimalOverflow;
 use magnitude::Magnitude;
 pub use text::ParsedDecimal;
 
-/// The most digits a DECIMAL has.
+/// The most digits that the type DECIMAL has.
 pub const PRECISION_MAX: u8 = 65;
-/// The most digits after the point.
+/// The most of them after the point.
 pub const SCALE_MAX: u8 = 30;
+/// The most digits of a number that is written or computed, on one side of the point.
+pub const COMPUTED_DIGITS_MAX: u8 = GROUPS_MAX * DIGITS_PER_GROUP;
+/// Digits are counted in groups, which the point begins.
+const DIGITS_PER_GROUP: u8 = 9;
+const GROUPS_MAX: u8 = 9;
+
+/// The digits after the point that a number with so many before it can have; `None` where those are too many themselves.
+fn scale_beside(integer_digits: u32) -> Option<u8> {
+    let groups = u8::try_from(integer_digits.div_ceil(u32::from(DIGITS_PER_GROUP))).ok()?;
+    GROUPS_MAX.checked_sub(groups).map(|groups| groups * DIGITS_PER_GROUP)
+}
 
 #[derive(Clone, PartialEq)]
 pub struct Decimal {
@@ -47,10 +59,10 @@ struct Wide {
 impl Decimal {
     pub const ZERO: Decimal = Decimal { repr: Repr::Small { low: 0, high: 0, scale: 0 } };
 
-    /// `coefficient / 10^scale`, for scales up to 30.
+    /// `coefficient / 10^scale`.
     #[inline]
     pub fn new(coefficient: i128, scale: u8) -> Decimal {
-        assert!(scale <= SCALE_MAX, "DECIMAL scale {scale} exceeds {SCALE_MAX}");
+        assert!(scale <= COMPUTED_DIGITS_MAX, "DECIMAL scale {scale} exceeds {COMPUTED_DIGITS_MAX}");
         Decimal { repr: Repr::Small { low: coefficient as u64, high: (coefficient >> 64) as i64, scale } }
     }
 

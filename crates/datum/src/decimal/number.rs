@@ -1,5 +1,5 @@
 //! DECIMAL to and from the other number types.
-use super::{Decimal, SCALE_MAX};
+use super::{COMPUTED_DIGITS_MAX, Decimal};
 
 /// Powers of ten that a double holds exactly.
 const EXACT_POWERS: [f64; 23] = [
@@ -48,6 +48,6 @@ impl Decimal {
 
     /// A fixed-point number of microseconds and the like: `number / 10^scale`.
     pub fn from_i128(number: i128, scale: u8) -> Decimal {
-        Decimal::new(number, scale.min(SCALE_MAX))
+        Decimal::new(number, scale.min(COMPUTED_DIGITS_MAX))
     }
 }

@@ -18,9 +18,12 @@ fn parsing_and_printing() {
         ("-12345678.90", "-12345678.90"),
         ("1e3", "1000"),
         ("1.5e-3", "0.0015"),
-        ("12345e-40", "0.000000000000000000000000000000"),
+        ("12345e-40", "0.0000000000000000000000000000000000012345"),
         ("9".repeat(65).as_str(), "9".repeat(65).as_str()),
-        ("0.1234567890123456789012345678905", "0.123456789012345678901234567891"),
+        ("9".repeat(81).as_str(), "9".repeat(81).as_str()),
+        ("0.1234567890123456789012345678905", "0.1234567890123456789012345678905"),
+        // Groups of nine digits that there is no room for are left out.
+        (format!("{}.1234567899", "9".repeat(66)).as_str(), format!("{}.123456789", "9".repeat(66)).as_str()),
         (
             "123456789012345678901234567890123456789012345.5",
             "123456789012345678901234567890123456789012345.5",
@@ -32,7 +35,7 @@ fn parsing_and_printing() {
     assert_eq!(Decimal::parse_prefix(b"  12.5abc").consumed, 6);
     assert_eq!(Decimal::parse_prefix(b"1e").consumed, 1);
     assert_eq!(Decimal::parse_prefix(b"abc").consumed, 0);
-    assert!(Decimal::parse_prefix("9".repeat(66).as_bytes()).is_overflow);
+    assert!(Decimal::parse_prefix("9".repeat(82).as_bytes()).is_overflow);
     assert!(Decimal::parse_prefix(b"1e100").is_overflow);
 }
 
@@ -51,6 +54,17 @@ fn arithmetic() {
     check(decimal(&wide).add(&decimal("1")).unwrap(), &format!("1{}", "0".repeat(60)));
     check(decimal(&wide).multiply(&decimal("10.5")).unwrap(), &format!("104{}89.5", "9".repeat(57)));
     assert_eq!(decimal(&wide).multiply(&decimal(&wide)), Err(DecimalOverflow));
+    let nines = "9".repeat(65);
+    check(decimal(&nines).add(&decimal("1")).unwrap(), &format!("1{}", "0".repeat(65)));
+    check(decimal(&nines).multiply(&decimal("10.5")).unwrap(), &format!("104{}89.5", "9".repeat(62)));
+    // Factors lose the groups of digits for which the product has no room.
+    let left = decimal("123456789012345678901234567890.123456789012345678901234567891");
+    let right = decimal("12345678901234567.123456789012345678901234567891");
+    let product = "1524157875323883580399330108230454010823045401.071178187518366104763907942";
+    check(left.multiply(&right).unwrap(), product);
+    let quotient = decimal("12345678901234567890.123456789012345678901234567890");
+    let quotient = quotient.divide(&decimal("9223372036854775807"), 4).unwrap().unwrap();
+    check(quotient.rescale(30).unwrap(), "1.338521188552697383678617745053");
     check(decimal(&wide).divide(&decimal(&wide), 4).unwrap().unwrap(), "1.000000000");
 }
 

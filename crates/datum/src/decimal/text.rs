@@ -2,7 +2,7 @@
 use std::fmt;
 
 use super::magnitude::Magnitude;
-use super::{Decimal, PRECISION_MAX, SCALE_MAX};
+use super::{COMPUTED_DIGITS_MAX, Decimal, PRECISION_MAX, scale_beside};
 
 /// What parsing found at the start of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct ParsedDecimal {
     pub value: Decimal,
     /// Bytes read, leading spaces included; 0 when there is no number at all.
     pub consumed: usize,
-    /// The number had more digits than DECIMAL keeps after the point.
+    /// The number had more digits after the point than there is room for.
     pub is_rounded: bool,
     /// The number has too many digits before the point; the value is the nearest possible.
     pub is_overflow: bool,
@@ -111,7 +111,10 @@ fn assemble_parsed(
     consumed: usize,
 ) -> ParsedDecimal {
     // The fast path: up to 38 digits fit an i128 without looking further.
-    if exponent == 0 && integer.len() + fraction.len() <= 38 && fraction.len() <= usize::from(SCALE_MAX) {
+    if exponent == 0
+        && integer.len() + fraction.len() <= 38
+        && fraction.len() <= usize::from(COMPUTED_DIGITS_MAX)
+    {
         let magnitude = integer
             .iter()
             .chain(fraction)
@@ -124,28 +127,23 @@ fn assemble_parsed(
     let leading_zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let significant = &digits[leading_zeros..];
     if significant.is_empty() {
-        let value = Decimal::zero_of_scale(fraction.len().min(usize::from(SCALE_MAX)) as u8);
+        let value = Decimal::zero_of_scale(fraction.len().min(usize::from(COMPUTED_DIGITS_MAX)) as u8);
         return ParsedDecimal { value, consumed, is_rounded: false, is_overflow: false };
     }
     // Digits before the point after the exponent is applied.
     let point = integer.len() as i64 - leading_zeros as i64 + i64::from(exponent);
-    if point > i64::from(PRECISION_MAX) {
+    let Some(scale_limit) = scale_beside(u32::try_from(point.max(0)).unwrap_or(u32::MAX)) else {
         let value = signed(Decimal::max_of(PRECISION_MAX, 0), is_negative);
         return ParsedDecimal { value, consumed, is_rounded: false, is_overflow: true };
-    }
+    };
     let fraction_digits = significant.len() as i64 - point;
-    let scale_limit = i64::from(SCALE_MAX).min(i64::from(PRECISION_MAX) - point.max(0));
-    let scale = fraction_digits.clamp(0, scale_limit);
+    let scale = fraction_digits.clamp(0, i64::from(scale_limit));
     let kept = (point + scale).clamp(0, significant.len() as i64) as usize;
     let mut magnitude = Magnitude::from_digits(&significant[..kept]);
     if fraction_digits < 0 {
         magnitude.scale_up(-fraction_digits as u32);
     }
     let is_rounded = fraction_digits > scale;
-    // Rounding looks at the first digit that was cut; a point beyond the kept zeros means it is a zero.
-    if is_rounded && point + scale >= 0 && significant.get(kept).is_some_and(|digit| *digit >= b'5') {
-        magnitude = magnitude.plus(&Magnitude::from_u128(1));
-    }
     let value = Decimal::assemble(is_negative, magnitude, scale as u8);
     ParsedDecimal { value, consumed, is_rounded, is_overflow: false }
 }

@@ -161,6 +161,18 @@ fn assemble(
     DateTime::new(new(year, month, day)?, hour, minute, second, micros)
 }
 
+/// The space that stands before a moment, if there is one.
+fn leading_space(text: &[u8]) -> Option<Delimiter> {
+    let byte = *text.first().filter(|byte| byte.is_ascii_whitespace())?;
+    Some(Delimiter { byte, position: 0, preferred: None })
+}
+
+/// The first of the spaces that stand behind a moment, if nothing else does.
+fn trailing_space(cursor: &Cursor<'_>) -> Option<Delimiter> {
+    let byte = cursor.peek().filter(|_| !cursor.has_garbage())?;
+    Some(Delimiter { byte, position: cursor.at, preferred: None })
+}
+
 fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
     let mut cursor = Cursor { text, at: 0 };
     cursor.skip_spaces();
@@ -193,7 +205,8 @@ fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
     if rounds_up {
         value = value.add_micros(1)?;
     }
-    Some((Parsed { value, truncated, offset_seconds, delimiter: parts.delimiter }, parts.count == 3))
+    let delimiter = leading_space(text).or(parts.delimiter).or_else(|| trailing_space(&cursor));
+    Some((Parsed { value, truncated, offset_seconds, delimiter }, parts.count == 3))
 }
 
 fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
@@ -324,7 +337,8 @@ impl Time {
         }
         // Long texts are dates with times first of all; a date alone is read as a time all the same.
         if cursor.rest().len() >= 12 && !is_negative && looks_like_datetime(cursor.rest()) {
-            let (parsed, is_date_only) = read_datetime(cursor.rest(), false)?;
+            let (mut parsed, is_date_only) = read_datetime(cursor.rest(), false)?;
+            parsed.delimiter = leading_space(text);
             return if is_date_only { None } else { Some(parsed.map(DateTime::time)) };
         }
         let [days, hours, minutes, seconds] = read_clock(&mut cursor)?;
@@ -343,7 +357,7 @@ impl Time {
             value,
             truncated: is_clipped || cursor.has_garbage(),
             offset_seconds: None,
-            delimiter: None,
+            delimiter: leading_space(text).or_else(|| trailing_space(&cursor)),
         })
     }
 

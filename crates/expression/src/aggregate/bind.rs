@@ -95,7 +95,7 @@ const BIT_STRING_BYTES_MAX: u64 = 511;
 /// Binary strings keep their length, everything else becomes 64 bits.
 fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlError> {
     if !is_bit_string(&argument.ty.column) {
-        cast_integer(bind, argument)?;
+        bind.cast_bits(argument)?;
         return Ok(number(ColumnType::bigint_unsigned().not_null()));
     }
     let length = bytes_max(&argument.ty.column).min(cut_length(bind, argument));
@@ -198,8 +198,12 @@ fn same_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     if matches!(argument.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_)) {
         cast_text(bind, argument)?;
     }
+    let is_member = matches!(&argument.kind, ExprKind::Cast(own) if own.ty.column.kind.has_members());
     let column = match argument.ty.column.kind {
         TypeKind::Year => ColumnType::chosen_year(),
+        TypeKind::VarChar if is_member => {
+            ColumnType { kind: TypeKind::Char, nullable: true, ..argument.ty.column.clone() }
+        }
         _ => ColumnType { nullable: true, ..argument.ty.column.clone() },
     };
     Ok(ExprType::new(column, argument.ty.coercibility))

@@ -277,6 +277,16 @@ impl BindContext {
         Ok(())
     }
 
+    /// Makes the argument of a function of bits 64 bits. As with the operators nobody is told where a TEXT is no number.
+    pub(crate) fn cast_bits(&self, argument: &mut Expr) -> Result<(), SqlError> {
+        if argument.ty.column.is_stored_object() && argument.ty.column.is_text() {
+            let text = std::mem::replace(argument, Expr::null());
+            *argument = self.bit(BitOperator::Or, text, Expr::int(0))?;
+            return Ok(());
+        }
+        crate::functions::cast_integer(self, argument)
+    }
+
     pub fn bit_not(&self, mut operand: Expr) -> Result<Expr, SqlError> {
         self.expect_bits(&mut operand)?;
         let column = &operand.ty.column;

@@ -99,7 +99,11 @@ impl BindContext {
     pub fn convert_using(&self, mut operand: Expr, charset: Charset) -> Result<Expr, SqlError> {
         self.text_marker(&mut operand);
         let is_binary = charset == Charset::Binary;
-        let length = if is_binary { bytes_max(&operand.ty.column) } else { shown_width(&operand.ty.column) };
+        let length = match &operand.ty.column {
+            column if is_binary => bytes_max(column),
+            column if column.kind.is_large_object() => crate::functions::large_object_characters(column),
+            column => shown_width(column),
+        };
         let column = text_column(length, charset.default_collation());
         let mut expr = self.convert(operand, column)?;
         expr.ty.coercibility = Coercibility::Implicit;

@@ -1,9 +1,10 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
-use datum::{ColumnType, CompareMode, SqlError, TypeKind, error_code};
+use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::in_list::{is_text, is_time, together_mode};
 use super::{BindContext, boolean};
 use crate::collations::{Purpose, illegal_mix};
+use crate::constant_set::is_constant;
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
@@ -26,18 +27,21 @@ impl BindContext {
         let is_candidate = operation == CASE;
         for is_swapped in [false, true] {
             self.fold_number(left, right);
-            if !is_candidate {
+            // What an operand is beside one member of a list must not be what it is beside the others.
+            if !is_candidate && !(operation == IN && is_swapped) {
                 let is_member = operation == IN || (operation == BETWEEN && is_swapped);
                 self.fold_date_number(left, right, is_member);
             }
             std::mem::swap(left, right);
         }
         let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
-        if mode == CompareMode::Time && !is_candidate {
+        // A text between times is a text.
+        let is_text_between = operation == BETWEEN && is_text(left);
+        if mode == CompareMode::Time && !is_candidate && !is_text_between {
             self.check_time_text(left, right);
             self.check_time_text(right, left);
         }
-        if mode == CompareMode::Time && !self.is_timely(left, right) {
+        if mode == CompareMode::Time && (is_text_between || !self.is_timely(left, right)) {
             mode = CompareMode::Text(self.connection_collation);
         }
         if mode == CompareMode::Json {
@@ -79,6 +83,8 @@ impl BindContext {
             self.fold_stored(&left, &mut right)?;
             self.fold_stored(&right, &mut left)?;
         }
+        self.become_exact(&left, &mut right);
+        self.become_exact(&right, &mut left);
         let mode = self.compare_mode(operation, &mut left, &mut right)?;
         if mode == CompareMode::DateTime && operation != CASE {
             left = self.moment_of_choice(left);
@@ -91,6 +97,18 @@ impl BindContext {
         let nullable = operator != ComparisonOperator::NullSafeEqual
             && (left.ty.column.nullable || right.ty.column.nullable);
         Ok(boolean(ExprKind::Compare(operator, mode, Box::new(left), Box::new(right)), nullable))
+    }
+
+    /// A text that a collation is told of is the DECIMAL that a DECIMAL column stores of it.
+    fn become_exact(&self, column: &Expr, text: &mut Expr) {
+        let is_column = matches!(column.kind, ExprKind::Column(_))
+            && matches!(column.ty.column.kind, TypeKind::Decimal { .. });
+        let is_told = matches!(&text.kind, ExprKind::Relabel(text) if is_constant(text))
+            && text.ty.coercibility == Coercibility::Explicit;
+        if is_column && is_told && is_text(text) {
+            let own = std::mem::replace(text, Expr::null());
+            *text = self.converted(own, ColumnType::decimal(datum::PRECISION_MAX, datum::SCALE_MAX));
+        }
     }
 
     /// What CASE or IF give beside a moment is NULL where it is no moment; another text is the zero moment there.
@@ -168,6 +186,7 @@ impl BindContext {
         }
         let mut bounds = [low, high];
         self.derive_beside_first(&mut operand, &mut bounds);
+        self.check_same_bounds(&operand, &bounds)?;
         // A text beside moments with a date is one of them.
         let has_date = bounds.iter().any(|bound| bound.ty.column.kind.has_date());
         for bound in bounds.iter_mut().filter(|bound| !(has_date && is_text(bound))) {
@@ -175,13 +194,22 @@ impl BindContext {
         }
         let has_one_time = self.fold_one_time(&operand, &mut bounds)?;
         self.plain_documents(&mut operand, &mut bounds)?;
+        if are_numbers_and_moments(&operand, &bounds) {
+            return self.between_numbers(negated, operand, bounds);
+        }
         let together = together_mode(std::iter::once(&operand).chain(&bounds), true);
         let all = [operand.clone(), bounds[0].clone(), bounds[1].clone()];
-        self.align_texts(BETWEEN, &mut operand, &mut bounds)?;
+        let has_number = all.iter().any(|expr| expr.ty.column.kind.is_numeric());
+        if !has_number {
+            self.align_texts(BETWEEN, &mut operand, &mut bounds)?;
+        }
         let [mut low, mut high] = bounds;
         let (low_mode, mut high_mode) = match together {
             Some(mode) => (mode, mode),
-            None if has_one_time || is_time_among_numbers(&all) => (CompareMode::Double, CompareMode::Double),
+            None if has_one_time => (CompareMode::Double, CompareMode::Double),
+            None if has_number => {
+                (self.number_mode(&mut operand, &mut low), self.number_mode(&mut operand, &mut high))
+            }
             None => {
                 let low = self.bound_mode(&mut operand, &mut low, &all)?;
                 (low, self.bound_mode(&mut operand, &mut high, &all)?)
@@ -199,9 +227,12 @@ impl BindContext {
             _ => low_mode,
         };
         let (mut low_mode, mut high_mode) = (as_members(low_mode), as_members(high_mode));
-        let has_number = all.iter().any(|expr| expr.ty.column.kind.is_numeric());
-        if has_number && low_mode != high_mode && !(is_numeric(low_mode) && is_numeric(high_mode)) {
-            (low_mode, high_mode) = (CompareMode::Double, CompareMode::Double);
+        if has_number && low_mode != high_mode {
+            // All three meet in one domain of numbers.
+            let is_exact = |mode| matches!(mode, CompareMode::Integer | CompareMode::Decimal);
+            let exact = is_exact(low_mode) && is_exact(high_mode);
+            low_mode = if exact { CompareMode::Decimal } else { CompareMode::Double };
+            high_mode = low_mode;
         }
         if low_mode != high_mode {
             let compared = |operator, mode, bound: Expr| {
@@ -214,21 +245,64 @@ impl BindContext {
             let both = self.and(vec![above, below])?;
             return if negated { self.not(both) } else { Ok(both) };
         }
-        if is_numeric(low_mode) {
+        self.between_in(low_mode, negated, [operand, low, high])
+    }
+
+    fn between_in(
+        &self,
+        mode: CompareMode,
+        negated: bool,
+        [mut operand, mut low, mut high]: [Expr; 3],
+    ) -> Result<Expr, SqlError> {
+        if is_numeric(mode) {
             for expr in [&mut operand, &mut low, &mut high] {
                 let own = std::mem::replace(expr, Expr::null());
                 *expr = self.as_number(own, ColumnType::double())?;
             }
         }
         let nullable = [&operand, &low, &high].iter().any(|expr| expr.ty.column.nullable);
-        let kind = ExprKind::Between {
-            negated,
-            operand: Box::new(operand),
-            low: Box::new(low),
-            high: Box::new(high),
-            mode: low_mode,
+        let (operand, low, high) = (Box::new(operand), Box::new(low), Box::new(high));
+        Ok(boolean(ExprKind::Between { negated, operand, low, high, mode }, nullable))
+    }
+
+    /// Numbers and moments are compared as numbers. Beside a column of moments a constant is what the column stores of it,
+    /// so that a text is the number of its moment there, and what it begins with elsewhere.
+    fn between_numbers(&self, negated: bool, operand: Expr, mut bounds: [Expr; 2]) -> Result<Expr, SqlError> {
+        let is_column = matches!(operand.kind, ExprKind::Column(_)) && operand.ty.column.kind.is_temporal();
+        if is_column {
+            for bound in &mut bounds {
+                match self.peek(bound) {
+                    _ if is_text(bound) => self.become_stored_moment(&operand, bound),
+                    // The date of zeros is told of nowhere.
+                    Some(Value::Int(0)) => self.decide_by(bound),
+                    _ => self.fold_date_number(&operand, bound, false),
+                }
+            }
+        }
+        let [low, high] = bounds;
+        let all = [operand, low, high];
+        let is_exact = |expr: &Expr| {
+            let column = &expr.ty.column;
+            column.is_hex_literal() || !(is_text(expr) || column.kind.is_floating())
         };
-        Ok(boolean(kind, nullable))
+        let mode = if all.iter().all(is_exact) { CompareMode::Decimal } else { CompareMode::Double };
+        self.between_in(mode, negated, all)
+    }
+
+    /// Bounds that are the same text are compared as `=` compares one, which refuses what is no moment.
+    fn check_same_bounds(&self, operand: &Expr, [low, high]: &[Expr; 2]) -> Result<(), SqlError> {
+        match (self.peek(low), self.peek(high)) {
+            (Some(Value::Bytes(low_text)), Some(Value::Bytes(high_text)))
+                if low_text == high_text && operand.ty.column.kind.has_date() && low.ty.column.is_text() =>
+            {
+                let checked = self.check_moment(operand, &low_text);
+                if checked.is_err() {
+                    self.decide_by(low);
+                }
+                checked
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether beside a TIME column one of two texts is one that it takes as a time and the other one is not. Then all three
@@ -267,6 +341,16 @@ impl BindContext {
         Ok(())
     }
 
+    /// The mode of numbers for a bound of BETWEEN.
+    fn number_mode(&self, operand: &mut Expr, bound: &mut Expr) -> CompareMode {
+        self.fold_number(operand, bound);
+        self.fold_number(bound, operand);
+        match CompareMode::of(&operand.ty.column, &bound.ty.column, self.connection_collation) {
+            mode if is_numeric(mode) => mode,
+            _ => CompareMode::Double,
+        }
+    }
+
     /// The mode for a bound of BETWEEN, where text that is no moment counts as the zero date.
     fn bound_mode(
         &self,
@@ -296,7 +380,14 @@ impl BindContext {
         for expr in &mut pair {
             crate::call::infer::cast_text(self, expr)?;
         }
-        let (collation, _) = self.aggregate_collations("like", &mut pair, Purpose::Comparison)?;
+        let outcome = self.aggregate_collations("like", &mut pair, Purpose::Comparison);
+        // The message tells of the character of the statement, too.
+        let (collation, _) = outcome.map_err(|error| match &escape {
+            Some(escape) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) => {
+                illegal_mix("like", &[&pair[0], &pair[1], escape])
+            }
+            _ => error,
+        })?;
         let [operand, mut pattern] = pair;
         // The pattern carries the collation that won, whichever operand it came from.
         pattern.ty.column.collation = collation;
@@ -316,10 +407,10 @@ impl BindContext {
     }
 }
 
-/// Whether there are times, texts and numbers, which are compared as numbers.
-fn is_time_among_numbers(exprs: &[Expr]) -> bool {
-    let any = |is_of: fn(&TypeKind) -> bool| exprs.iter().any(|expr| is_of(&expr.ty.column.kind));
-    any(|kind| matches!(kind, TypeKind::Time { .. })) && any(TypeKind::is_string) && any(TypeKind::is_numeric)
+/// Whether there are moments and numbers, which are compared as numbers.
+fn are_numbers_and_moments(operand: &Expr, bounds: &[Expr; 2]) -> bool {
+    let kinds = || std::iter::once(operand).chain(bounds).map(|expr| &expr.ty.column.kind);
+    kinds().any(TypeKind::is_temporal) && kinds().any(TypeKind::is_numeric)
 }
 
 /// Lists, bounds and the candidates of CASE are compared without regard to fixed digits.

@@ -227,11 +227,18 @@ impl BindContext {
             &equal.kind,
             ExprKind::Compare(_, datum::CompareMode::Text(collation::CollationId::BINARY), ..)
         );
-        if is_constant && is_of_bytes && left.ty.column.kind.is_string() {
-            let column =
-                crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
+        let is_text = left.ty.column.kind.is_string() && !left.ty.column.is_hex_literal();
+        if is_constant && is_of_bytes && is_text {
+            let column = crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };
+        }
+        // A member is its text.
+        if left.ty.column.kind.has_members() {
+            crate::functions::cast_text(self, &mut left)?;
+            let column = ColumnType { kind: TypeKind::Char, ..left.ty.column.clone() };
+            ty = ExprType::new(ColumnType { nullable: true, ..column }, left.ty.coercibility);
+            left.ty.column.kind = TypeKind::Char;
         }
         let nothing = Expr { kind: ExprKind::Literal(Value::Null), ty: ty.clone() };
         Ok(Expr {

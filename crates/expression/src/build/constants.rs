@@ -79,6 +79,25 @@ impl BindContext {
         true
     }
 
+    /// A constant text beside a column of moments and a number is what the column stores of it; a text of which it stores
+    /// nothing stays, with a warning.
+    pub(super) fn become_stored_moment(&self, column: &Expr, text: &mut Expr) {
+        let Some(Value::Bytes(bytes)) = self.constant_value(text) else { return };
+        if self.become_stored(column, text) {
+            let parsed = datum::DateTime::parse(&bytes, true).filter(|_| column.ty.column.kind.has_date());
+            if let Some(delimiter) = parsed.and_then(|parsed| parsed.delimiter) {
+                self.warn(delimiter.warning(&bytes));
+            }
+            return;
+        }
+        let kind = match column.ty.column.kind {
+            TypeKind::Time { .. } => "time",
+            TypeKind::Date => "date",
+            _ => "datetime",
+        };
+        self.warn_of_stored(kind, column, &datum::shown(&bytes), Severity::Warning);
+    }
+
     /// Beside a BIGINT, YEAR, TIME or date column a constant of another kind is of the column's type where the column would
     /// store it unchanged; beside a date column only a number.
     pub fn become_of_column(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
@@ -99,6 +118,9 @@ impl BindContext {
                 }
             }
             TypeKind::Year if own.kind.is_temporal() => return self.fold_year_of(constant),
+            // Nothing is no time.
+            TypeKind::Time { .. } if matches!(self.constant_value(constant), Some(Value::Bytes(text)) if text.is_empty()) =>
+                {}
             TypeKind::Time { .. } | TypeKind::Year => _ = self.become_stored(column, constant),
             kind if kind.has_date() && own.kind.is_numeric() => _ = self.become_stored(column, constant),
             _ => {}
@@ -298,7 +320,7 @@ impl BindContext {
         }
     }
 
-    fn check_moment(&self, moment: &Expr, text: &[u8]) -> Result<(), SqlError> {
+    pub(super) fn check_moment(&self, moment: &Expr, text: &[u8]) -> Result<(), SqlError> {
         let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
         let date = datum::DateTime::parse(text, lenient).map(|parsed| parsed.value.date());
         let is_forbidden = |date: datum::Date| {

@@ -30,12 +30,19 @@ impl BindContext {
             }
             _ if together.is_none() => {
                 self.become_dates(&operand, &mut list);
+                self.check_numbers(&operand, &list);
                 self.become_comparable(&operand, &mut list)?;
             }
             _ => {}
         }
         if is_mixed && is_time(&operand) && !is_constant(&operand) && list.iter().all(is_constant) {
             list.iter_mut().for_each(|member| self.become_zero_time(member));
+        }
+        if let Some(mode @ (CompareMode::DateTime | CompareMode::Time)) = together
+            && is_text(&operand)
+            && list.iter().all(is_constant)
+        {
+            list.retain(|member| self.is_moment(mode, member));
         }
         let all = match list.as_slice() {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
@@ -84,6 +91,34 @@ impl BindContext {
         }
     }
 
+    /// Warns of numbers that are no moments, where nothing but numbers stands beside one.
+    fn check_numbers(&self, operand: &Expr, list: &[Expr]) {
+        let is_number = |member: &Expr| member.ty.column.kind.is_numeric() && is_constant(member);
+        // A DATE column has looked at them already.
+        let is_date_column =
+            operand.ty.column.kind == TypeKind::Date && matches!(operand.kind, ExprKind::Column(_));
+        if !operand.ty.column.kind.has_date() || is_date_column || !list.iter().all(is_number) {
+            return;
+        }
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        for member in list {
+            if self.relies_on(member, Reading::NumberedMoment { lenient, is_date: false }) {
+                continue;
+            }
+            let Some(value) = self.constant_value(member) else { continue };
+            let number = value.to_decimal(&member.ty.column, &mut datum::no_warning);
+            let whole = number.as_ref().and_then(|number| number.truncate(0).to_i64());
+            if whole.is_none_or(|whole| datum::DateTime::from_number(whole, lenient).is_none()) {
+                // Numbers beyond BIGINT are shown by their bits.
+                let shown = match value {
+                    Value::UInt(number) => (number as i64).to_string().into_bytes(),
+                    value => value.to_text(&member.ty.column).into_owned(),
+                };
+                self.warn(error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &datum::shown(&shown)]));
+            }
+        }
+    }
+
     /// Where numbers stand in the list as well, moments are texts beside a text operand, and documents what it is.
     fn become_comparable(&self, operand: &Expr, list: &mut [Expr]) -> Result<(), SqlError> {
         let kind = &operand.ty.column.kind;
@@ -107,6 +142,28 @@ impl BindContext {
             }
         }
         Ok(())
+    }
+
+    /// Whether a constant beside moments is one. A text that is none equals no text of a list that has constants alone.
+    fn is_moment(&self, mode: CompareMode, member: &Expr) -> bool {
+        let Some(Value::Bytes(text)) = self.peek(member).filter(|_| is_text(member)) else { return true };
+        let is_time = mode == CompareMode::Time;
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        let is_plain = match is_time {
+            true => self.relies_on(member, Reading::TimeText),
+            false => self.relies_on(member, Reading::Moment { lenient }),
+        };
+        let is_moment = is_plain
+            || if is_time {
+                datum::Time::parse(&text).is_some()
+            } else {
+                datum::DateTime::parse(&text, lenient).is_some()
+            };
+        if !is_moment {
+            let kind = if is_time { "time" } else { "date" };
+            self.warn(error_code::ER_TRUNCATED_WRONG_VALUE.with(&[&kind, &datum::shown(&text)]));
+        }
+        is_moment
     }
 
     /// Among constants alone a text that is no time is the zero time.

@@ -26,7 +26,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 1,
         arguments_max: 1,
         volatility: Pure,
-        infer: |_, _, arguments| Ok(ExprType { name: None, ..arguments[0].ty.clone() }),
+        infer: |_, _, arguments| {
+            let mut ty = ExprType { name: None, ..arguments[0].ty.clone() };
+            // A number in hexadecimal is bytes, and nothing else, when it is a value of a group.
+            if ty.column.is_hex_literal() {
+                (ty.column.unsigned, ty.column.zerofill) = (false, false);
+            }
+            Ok(ty)
+        },
         evaluate: |arguments| Ok(arguments.exprs[0].eval_ref(arguments.row, arguments.context)?.into_owned()),
     },
     entry("coalesce", (1, u8::MAX), first_known),
@@ -46,7 +53,11 @@ fn infer_common(
         let what = "comparison of JSON in the LEAST and GREATEST operators";
         bind.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
     }
+    let has_time = arguments.iter().any(|argument| matches!(argument.ty.column.kind, TypeKind::Time { .. }));
     let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
+    if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Char && has_time {
+        ty.column.kind = TypeKind::VarChar;
+    }
     let mut nullable = arguments.iter().map(|argument| argument.ty.column.nullable);
     ty.column.nullable = match name {
         "coalesce" | "ifnull" => nullable.all(|nullable| nullable),

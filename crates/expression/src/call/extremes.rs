@@ -15,7 +15,7 @@ use crate::build::fraction_digits;
 use crate::constant_set::is_constant;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind, ExprType};
-use crate::function::Arguments;
+use crate::function::{Arguments, Volatility};
 
 /// What no date is shown as, and its number.
 const NO_DATE: (&[u8], i64) = (b"16383-15-31", 163_831_531);
@@ -91,13 +91,17 @@ fn extreme_value(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlE
 /// A value with the expression that it is of.
 type OwnValue<'a> = (Cow<'a, Value>, &'a Expr);
 
-/// The values of the arguments before they became text; `None` when one is NULL.
-fn own_values<'a>(arguments: &Arguments<'a>) -> Result<Option<Vec<OwnValue<'a>>>, SqlError> {
-    let mut values = Vec::with_capacity(arguments.len());
+/// The values of the arguments before they became text; `None` when one is NULL, after what stands before it has been
+/// told of.
+fn own_values<'a>(arguments: &Arguments<'a>, is_date: bool) -> Result<Option<Vec<OwnValue<'a>>>, SqlError> {
+    let mut values: Vec<OwnValue<'a>> = Vec::with_capacity(arguments.len());
     for argument in arguments.exprs {
         let argument = own(argument);
         let value = argument.eval_ref(arguments.row, arguments.context)?;
         if value.is_null() {
+            for (value, argument) in &values {
+                moment_of(value, argument, is_date, arguments);
+            }
             return Ok(None);
         }
         values.push((value, argument));
@@ -123,12 +127,22 @@ fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Argument
         }));
     }
     let number = match value {
-        Value::Year(year) => Some(i64::from(*year)),
+        // A year is its first day.
+        Value::Year(year) => return Date::new(*year, 1, 1).map(Date::at_midnight),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
-            let number = value
-                .to_decimal(column, &mut datum::no_warning)
-                .and_then(|number| number.truncate(0).to_i64());
-            Some(number.unwrap_or(-1))
+            let number = value.to_decimal(column, &mut datum::no_warning).map(|number| number.truncate(0));
+            let whole = number.as_ref().and_then(datum::Decimal::to_i64);
+            if whole.is_none()
+                && is_date
+                && let (Value::Decimal(_), Some(number)) = (value, &number)
+            {
+                // A DECIMAL beyond BIGINT is no date, and before all of them.
+                context.warn(datum::truncated("DECIMAL", number.to_string().as_bytes()));
+                let text = value.to_text(column);
+                context.warn(error_code::ER_TRUNCATED_WRONG_VALUE.with(&[&"date", &shown(&text)]));
+                return Some(DateTime::ZERO);
+            }
+            Some(whole.unwrap_or(-1))
         }
         _ => None,
     };
@@ -138,10 +152,12 @@ fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Argument
             Date::new_lenient(2000, (number / 100) as u8, (number % 100) as u8).map(Date::at_midnight)
         }
         Some(0) => return Some(DateTime::ZERO),
-        Some(number) if matches!(value, Value::Year(_)) => DateTime::from_number(number, false),
-        _ => value.to_datetime(column, &moments).ok().and_then(|parsed| {
+        _ => plain_moment(value, column, &moments).and_then(|parsed| {
             let is_text = value_is_text(value);
-            let is_refused = is_text && (parsed.truncated || parsed.value.date().is_zero());
+            let date = parsed.value.date();
+            let has_zeros =
+                !is_date && date.has_zero_part() && moments.mode.contains(datum::SqlMode::NO_ZERO_IN_DATE);
+            let is_refused = is_text && (parsed.truncated || date.is_zero() || has_zeros);
             if let Some(delimiter) = parsed.delimiter.filter(|_| !is_refused && !context.is_marker(argument))
             {
                 context.warn(delimiter.warning(&value.to_text(column)));
@@ -159,12 +175,25 @@ fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Argument
     moment
 }
 
+/// The moment of a value; an offset behind a text's is left out.
+fn plain_moment(
+    value: &Value,
+    column: &datum::ColumnType,
+    moments: &datum::MomentContext<'_>,
+) -> Option<datum::Parsed<DateTime>> {
+    if !value_is_text(value) {
+        return value.to_datetime(column, moments).ok();
+    }
+    let is_lenient = moments.mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+    DateTime::parse(&value.to_text(column), is_lenient)
+}
+
 fn value_is_text(value: &Value) -> bool {
     matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
 }
 
 fn extreme_date(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
-    let Some(values) = own_values(arguments)? else { return Ok(Value::Null) };
+    let Some(values) = own_values(arguments, true)? else { return Ok(Value::Null) };
     let dates = values.iter().map(|(value, argument)| {
         moment_of(value, argument, true, arguments).map_or(u32::MAX, |moment| moment.date().to_packed())
     });
@@ -182,7 +211,7 @@ fn extreme_date(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlEr
 }
 
 fn extreme_moment(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
-    let Some(values) = own_values(arguments)? else { return Ok(Value::Null) };
+    let Some(values) = own_values(arguments, false)? else { return Ok(Value::Null) };
     let moments = values
         .iter()
         .map(|(value, argument)| moment_of(value, argument, false, arguments).unwrap_or(DateTime::ZERO));
@@ -199,6 +228,19 @@ fn extreme_moment(arguments: &Arguments<'_>, largest: bool) -> Result<Value, Sql
     Ok(Value::Bytes(text))
 }
 
+/// Whether the value is the same for all rows.
+fn is_computed_constant(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(function, arguments) => {
+            function.volatility == Volatility::Pure && arguments.iter().all(is_computed_constant)
+        }
+        ExprKind::Cast(operand) | ExprKind::Branch(operand) | ExprKind::Relabel(operand) => {
+            is_computed_constant(operand)
+        }
+        _ => is_constant(expr),
+    }
+}
+
 /// The fractional digits that an argument has as a moment: a text that is no constant has all of them.
 fn digits(value: &Value, argument: &Expr) -> u8 {
     const ALL: u8 = 6;
@@ -206,7 +248,7 @@ fn digits(value: &Value, argument: &Expr) -> u8 {
     match value {
         Value::Json(_) => ALL,
         Value::Bytes(_) if column.is_hex_literal() => 0,
-        Value::Bytes(text) if is_constant(argument) => fraction_digits(text, false),
+        Value::Bytes(text) if is_computed_constant(argument) => fraction_digits(text, false),
         Value::Bit(_) => 0,
         _ => digits_of_type(column),
     }

@@ -32,6 +32,19 @@ impl Arguments<'_> {
         }
     }
 
+    /// As `document`, but bytes are text.
+    pub fn document_of_bytes(&self, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
+        match &*self.value(index)? {
+            Value::Bytes(bytes) if self.collation(index) == CollationId::BINARY => {
+                // It ends at the first zero.
+                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+                let parsed = parse_json(&bytes[..end]);
+                parsed.map(Some).map_err(|invalid| invalid.in_function(index + 1, name))
+            }
+            _ => self.document(name, index),
+        }
+    }
+
     /// A document argument: a JSON value or text that is parsed, error 3141 when it cannot be.
     pub fn document(&self, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
         let value = self.value(index)?;

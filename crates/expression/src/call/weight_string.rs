@@ -30,11 +30,14 @@ const FILL_TO_LENGTH: u64 = 0x80;
 const RESULT_BYTES_MAX: u64 = 64 << 20;
 
 fn infer(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    let column = &arguments[0].ty.column;
-    if matches!(column.kind, TypeKind::Enum(_) | TypeKind::Set(_) | TypeKind::Json) {
+    if matches!(arguments[0].ty.column.kind, TypeKind::Json) {
         cast_text(bind, &mut arguments[0])?;
     }
-    Ok(binary_result(characters_max(&arguments[0].ty.column) * WEIGHT_BYTES))
+    let column = &arguments[0].ty.column;
+    // Bytes weigh what they are.
+    let is_binary = column.kind.is_string() && !column.is_text();
+    let bytes = if is_binary { 1 } else { WEIGHT_BYTES };
+    Ok(binary_result(characters_max(column) * bytes))
 }
 
 impl BindContext {
@@ -98,6 +101,9 @@ fn weight_string(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(match &*arguments.value(0)? {
         Value::Int(number) => signed(*number as u64),
         Value::UInt(number) => Value::bytes(number.to_be_bytes()),
+        // Members weigh their numbers.
+        Value::Enum(number) => signed(u64::from(*number)),
+        Value::Set(members) => signed(*members),
         Value::Date(date) => signed(date_bits(*date)),
         Value::DateTime(moment) => signed(moment_bits(*moment)),
         Value::Bytes(text) => {

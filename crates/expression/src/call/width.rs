@@ -37,7 +37,18 @@ pub fn text_width(expr: &Expr) -> u64 {
         TypeKind::LongLong if matches!(expr.kind, ExprKind::Column(_)) => characters_max(column),
         TypeKind::LongLong if column.length == 0 => COMPUTED_BIGINT,
         ref kind if kind.is_integer() || kind.is_floating() => shown_width(column),
+        ref kind if kind.is_large_object() => large_object_characters(column),
+        // Four bytes each.
+        TypeKind::Json => u64::from(u32::MAX / 4),
         _ => characters_max(column),
+    }
+}
+
+/// The characters of a TEXT or BLOB that a function reckons with: a column's bytes.
+pub(crate) fn large_object_characters(column: &ColumnType) -> u64 {
+    match column.length {
+        0 => large_object_width(column) / u64::from(column.collation.charset().bytes_per_character_max()),
+        length => u64::from(length),
     }
 }
 

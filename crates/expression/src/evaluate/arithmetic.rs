@@ -197,8 +197,15 @@ fn decimals(
     }
     match node.ty.column.kind {
         TypeKind::Decimal { scale, .. } => {
-            // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here.
-            let shown = if result.scale() == scale { Ok(result) } else { result.rescale(scale) };
+            // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here. Sums keep the
+            // digits of constants that have more than a type can have.
+            let is_kept = scale == datum::SCALE_MAX
+                && result.scale() > scale
+                && matches!(
+                    operator,
+                    ArithmeticOperator::Add | ArithmeticOperator::Subtract | ArithmeticOperator::Modulo
+                );
+            let shown = if is_kept || result.scale() == scale { Ok(result) } else { result.rescale(scale) };
             shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", node, context))
         }
         _ => {

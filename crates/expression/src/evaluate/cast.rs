@@ -58,6 +58,11 @@ pub(super) fn cast(
             if is_exact && !is_unsigned && number.is_some_and(|number| number > i128::from(i64::MAX)) {
                 context.warn(truncated("DECIMAL", &value.to_text(source)));
             }
+            let is_text = matches!(*value, Value::Bytes(_)) && !source.is_hex_literal();
+            if target.unsigned && is_text && number.is_some_and(i128::is_negative) {
+                let told = "Cast to unsigned converted negative integer to its positive complement";
+                context.warn(error_code::ER_UNKNOWN_ERROR.with(&[&told]));
+            }
             let number = number.map_or(Value::Null, |number| to_integer(number, &value, is_unsigned));
             Ok(match number {
                 Value::UInt(bits) if !target.unsigned => Value::Int(bits as i64),
@@ -69,7 +74,13 @@ pub(super) fn cast(
         }
         TypeKind::Double { .. } => Ok(value.to_f64(source, &mut warn).map_or(Value::Null, Value::Double)),
         TypeKind::Float { .. } => {
-            Ok(value.to_f64(source, &mut warn).map_or(Value::Null, |number| Value::Float(number as f32)))
+            let Some(number) = value.to_f64(source, &mut warn) else { return Ok(Value::Null) };
+            let single = number as f32;
+            if single.is_infinite() {
+                let error = error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DOUBLE", &""]);
+                return Err(name_place(error, node, context));
+            }
+            Ok(Value::Float(single))
         }
         TypeKind::Decimal { precision, scale } => {
             let number = decimal_of(operand, &value, context);
@@ -88,14 +99,17 @@ pub(super) fn cast(
         }
         TypeKind::Year => Ok(match &*value {
             Value::Date(date) => warned_year(i128::from(date.year()), &value, source, context),
-            Value::DateTime(datetime) => {
+            // That of a marker is a number.
+            Value::DateTime(datetime) if !context.is_marker(operand) => {
                 warned_year(i128::from(datetime.date().year()), &value, source, context)
             }
             Value::Time(_) => {
                 let today = moment_context(context, true).today;
                 to_year(i128::from(today.year()))
             }
-            Value::Bytes(text) if !source.is_hex_literal() => year_of_text(text, context),
+            Value::Bytes(text) if !source.is_hex_literal() && !context.is_marker(operand) => {
+                year_of_text(text, context)
+            }
             other => {
                 let number = other.to_integer(source, &mut warn);
                 number.map_or(Value::Null, |number| warned_year(number, &value, source, context))
@@ -278,13 +292,17 @@ fn to_moment(
     let converted = match (&target.kind, small) {
         (TypeKind::Time { fsp }, _) => value
             .to_time(source, &moments)
-            .map(|parsed| (Value::Time(parsed.value.rounded(*fsp)), parsed.truncated, None)),
+            .map(|parsed| (Value::Time(parsed.value.rounded(*fsp)), parsed.truncated, parsed.delimiter)),
         (TypeKind::Date, Some(number)) => {
             let date = Date::new_lenient(2000, (number / 100) as u8, (number % 100) as u8);
             date.map(|date| (Value::Date(date), false, None)).ok_or(NoMoment::Invalid)
         }
         (TypeKind::Date, None) => value.to_datetime(source, &moments).map(|parsed| {
-            let date = Value::Date(date_of(parsed.value, value, context));
+            let date = match context.is_marker(operand) {
+                true => parsed.value.date(),
+                false => date_of(parsed.value, value, context),
+            };
+            let date = Value::Date(date);
             (date, parsed.truncated, parsed.delimiter)
         }),
         _ => value.to_datetime(source, &moments).map(|parsed| {

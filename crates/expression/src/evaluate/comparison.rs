@@ -72,7 +72,13 @@ fn plain_moment((value, expr): (&Value, &Expr), context: &EvalContext) -> Option
 
 /// Warns of a text that meets NULL as it would be warned of beside a value.
 fn tell_alone(mode: CompareMode, (value, expr): (&Value, &Expr), context: &EvalContext) {
-    if !matches!(value, Value::Bytes(_)) || matches!(mode, CompareMode::Text(_) | CompareMode::Json) {
+    let is_moment = matches!(mode, CompareMode::DateTime | CompareMode::Time);
+    let is_text = match value {
+        Value::Bytes(_) => !matches!(mode, CompareMode::Text(_) | CompareMode::Json),
+        Value::Enum(_) | Value::Set(_) => is_moment,
+        _ => false,
+    };
+    if !is_text {
         return;
     }
     let (other, kind) = match mode {
@@ -120,6 +126,9 @@ pub(super) fn compare(
     Ok(ordering.map(|ordering| operator.accepts(ordering)))
 }
 
+/// Members of a list beside NULL that are told of.
+const TOLD_MAX: usize = 8;
+
 /// NULL in the list makes an answer of "not found" unknown.
 pub(super) fn in_list(
     negated: bool,
@@ -130,6 +139,10 @@ pub(super) fn in_list(
 ) -> Result<Option<bool>, SqlError> {
     let value = operand.eval_ref(row, context)?;
     if value.is_null() {
+        // What the members are is told all the same.
+        for (mode, member) in list.iter().take(TOLD_MAX) {
+            tell_alone(*mode, (&*member.eval_ref(row, context)?, member), context);
+        }
         return Ok(None);
     }
     if let Some(set) = context.constant_set(id, list.iter().map(std::slice::from_ref))? {

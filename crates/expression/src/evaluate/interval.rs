@@ -98,7 +98,11 @@ fn time_plus(time: Time, span: Result<Span, NoSpan>, node: &Expr, context: &Eval
     let sum = match span {
         Err(NoSpan::Malformed) => return Value::Null,
         Err(NoSpan::TooLarge) => None,
-        Ok(span) => time.to_micros().checked_add(span.micros).and_then(Time::from_micros),
+        Ok(span) => time
+            .to_micros()
+            .checked_add(span.micros)
+            .filter(|micros| (Time::MIN.to_micros()..=Time::MAX.to_micros()).contains(micros))
+            .and_then(Time::from_micros),
     };
     sum.map_or_else(
         || {
@@ -187,7 +191,7 @@ fn span_of(
     let sign = if subtract { -1 } else { 1 };
     if let Some(scales) = composite(unit) {
         let (negative, parts) = numbers(&amount.to_text(column));
-        if parts.len() > scales.len() {
+        if parts.len() > scales.len() || parts.iter().any(|(number, _)| *number == i64::MAX) {
             return Err(Malformed);
         }
         let total = composite_micros(&parts, scales, unit.has_microseconds()).ok_or(TooLarge)?;
@@ -203,8 +207,13 @@ fn span_of(
         let total = years.checked_mul(12).and_then(|years| years.checked_add(months)).ok_or(TooLarge)?;
         return Ok(Span { months: if negative { -sign * total } else { sign * total }, micros: 0 });
     }
-    if unit == IntervalUnit::Second && !column.kind.is_integer() {
+    if unit == IntervalUnit::Second && column.fixed_scale() != Some(0) {
         let seconds = amount.to_decimal(column, &mut warn).ok_or(TooLarge)?;
+        let is_beyond = seconds.truncate(0).to_i64().is_none_or(|whole| matches!(whole, i64::MIN | i64::MAX));
+        if is_beyond {
+            warn(datum::truncated("DECIMAL", seconds.to_string().as_bytes()));
+            return Err(Malformed);
+        }
         let micros = seconds.multiply(&datum::Decimal::from_i64(SECOND)).and_then(|micros| micros.round(0));
         let micros = micros.ok().and_then(|micros| micros.to_i64()).ok_or(TooLarge)?;
         return Ok(Span { months: 0, micros: micros.checked_mul(sign).ok_or(TooLarge)? });

@@ -51,8 +51,34 @@ fn validated(name: &str, arguments: &Arguments<'_>) -> Result<Option<Result<(), 
     if !schema.is_object() {
         return Err(error_code::ER_INVALID_JSON_TYPE.with(&[&1, &name, &"object"]));
     }
-    let Some(document) = arguments.document(name, 1)? else { return Ok(None) };
-    Schema::new(&schema).validate(&document).map(Some)
+    match arguments.document_of_bytes(name, 1) {
+        Ok(Some(document)) => Schema::new(&schema).validate(&document).map(Some),
+        Ok(None) => Ok(None),
+        Err(error) if error.is(&error_code::ER_INVALID_JSON_TEXT_IN_PARAM) => {
+            refused_at_start(&schema, arguments)?.map(Some).ok_or(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A text is read only until it breaks the schema: where its first value is of a wrong type, what follows need not be JSON.
+fn refused_at_start(
+    schema: &Json,
+    arguments: &Arguments<'_>,
+) -> Result<Option<Result<(), Failure>>, SqlError> {
+    let Json::Object(rules) = schema else { return Ok(None) };
+    let Some(wanted) = rules.get("type") else { return Ok(None) };
+    let text = arguments.utf8(1)?.unwrap_or_default();
+    let number = datum::Decimal::parse_prefix(text.trim_start().as_bytes());
+    let first = match text.trim_start().bytes().next() {
+        Some(b'{') => Json::Object(JsonMap::default()),
+        Some(b'[') => Json::Array(Vec::new()),
+        Some(b'0'..=b'9' | b'-') => Json::Decimal(number.value),
+        _ => return Ok(None),
+    };
+    let rules = Json::Object([("type".to_owned(), wanted.clone())].into_iter().collect::<JsonMap>());
+    let outcome = Schema::new(&rules).validate(&first)?;
+    Ok(outcome.is_err().then_some(outcome))
 }
 
 fn valid(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

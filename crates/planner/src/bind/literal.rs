@@ -28,7 +28,7 @@ impl Planner<'_> {
     pub fn bind_constant(&mut self, literal: &ast::Literal<'_>) -> Result<Expr, SqlError> {
         Ok(match literal.value {
             ast::LiteralValue::Integer(number) => integer(number),
-            ast::LiteralValue::Decimal(text) => decimal(text)?,
+            ast::LiteralValue::Decimal(text) => self.decimal(text)?,
             ast::LiteralValue::Float(text) => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => {
                     Expr::literal(Value::Double(number), ColumnType::double().not_null())
@@ -106,19 +106,33 @@ impl Planner<'_> {
     }
 }
 
+impl Planner<'_> {
+    /// A number with more digits than there are is the greatest of a column, with a warning.
+    fn decimal(&self, text: &str) -> Result<Expr, SqlError> {
+        let parsed = Decimal::parse_prefix(text.as_bytes());
+        if parsed.consumed != text.len() || text.is_empty() {
+            return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DECIMAL", &text]));
+        }
+        if parsed.is_overflow {
+            let shown = &text[..text.len().min(usize::from(datum::COMPUTED_DIGITS_MAX))];
+            let warning = datum::truncated("DECIMAL", shown.as_bytes()).into_warning();
+            self.context.bind.conditions.borrow_mut().push(warning);
+        }
+        Ok(decimal(parsed.value))
+    }
+}
+
 /// Digits after the point, at most six.
 fn fraction_digits(text: &[u8]) -> u8 {
     let fraction = text.iter().rposition(|byte| *byte == b'.').map_or(&[][..], |point| &text[point + 1..]);
     fraction.iter().take_while(|byte| byte.is_ascii_digit()).count().min(6) as u8
 }
 
-fn decimal(text: &str) -> Result<Expr, SqlError> {
-    let Some(number) = Decimal::parse(text) else {
-        return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DECIMAL", &text]));
-    };
-    let digits = number.digit_count().max(u32::from(number.scale()) + 1).min(65) as u8;
-    let column_type = ColumnType::decimal(digits, number.scale()).not_null();
-    Ok(Expr::literal(Value::Decimal(number), column_type))
+fn decimal(number: Decimal) -> Expr {
+    // The type has no more digits than a column's, whatever the number has.
+    let digits = number.digit_count().max(u32::from(number.scale()) + 1).min(u32::from(datum::PRECISION_MAX));
+    let column_type = ColumnType::decimal(digits as u8, number.scale().min(datum::SCALE_MAX)).not_null();
+    Expr::literal(Value::Decimal(number), column_type)
 }
 
 fn type_word(kind: ast::TemporalKind) -> &'static str {

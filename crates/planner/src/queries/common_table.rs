@@ -4,7 +4,7 @@ use crate::bound::{BoundQuery, Logical};
 use crate::error_codes::ER_VIEW_WRONG_LIST;
 use crate::planner::{Planner, not_supported};
 use crate::queries::from::{JoinTree, Joined};
-use datum::{ColumnType, SqlError, error_code};
+use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast;
 use plan::{Node, NodeKind, OutputColumn, Recursive, RecursiveBranch};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -211,8 +211,13 @@ impl<'p> Planner<'p> {
         let seed = self.bind_seed(&branches.seeds)?;
         let seed_node = self.build_logical(seed.logical)?;
         let nullable = |column: OutputColumn| {
-            let column_type = ColumnType { nullable: true, ..column.column_type };
-            OutputColumn::computed(column.name, column_type)
+            // A column has no type NULL, and a DECIMAL of several queries has a sign.
+            let column_type = match column.column_type.kind {
+                TypeKind::Null => ColumnType::varbinary(0),
+                TypeKind::Decimal { .. } => ColumnType { unsigned: false, ..column.column_type },
+                _ => column.column_type,
+            };
+            OutputColumn::computed(column.name, ColumnType { nullable: true, ..column_type })
         };
         let outputs: Vec<OutputColumn> = seed.columns.into_iter().map(nullable).collect();
         let columns = named_columns(outputs.clone(), table.columns)?;
