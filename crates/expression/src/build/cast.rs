@@ -101,7 +101,7 @@ impl BindContext {
         let is_binary = charset == Charset::Binary;
         let length = match &operand.ty.column {
             column if is_binary => bytes_max(column),
-            column if column.kind.is_large_object() => crate::functions::large_object_characters(column),
+            column if column.kind.is_large_object() => crate::call::width::large_object_characters(column),
             column => shown_width(column),
         };
         let column = text_column(length, charset.default_collation());
