@@ -284,7 +284,7 @@ impl BindContext {
             *argument = self.bit(BitOperator::Or, text, Expr::int(0))?;
             return Ok(());
         }
-        crate::functions::cast_integer(self, argument)
+        crate::call::infer::cast_integer(self, argument)
     }
 
     pub fn bit_not(&self, mut operand: Expr) -> Result<Expr, SqlError> {

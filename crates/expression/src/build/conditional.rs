@@ -233,9 +233,9 @@ impl BindContext {
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };
         }
-        // A member is its text.
+        // A member is its text, and its number where one is wanted.
         if left.ty.column.kind.has_members() {
-            crate::functions::cast_text(self, &mut left)?;
+            become_text(self, &mut left, Merging::Value)?;
             let column = ColumnType { kind: TypeKind::Char, ..left.ty.column.clone() };
             ty = ExprType::new(ColumnType { nullable: true, ..column }, left.ty.coercibility);
             left.ty.column.kind = TypeKind::Char;

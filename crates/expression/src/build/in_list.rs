@@ -55,7 +55,7 @@ impl BindContext {
             let is_timely = is_mixed && together.is_none() && is_time(&operand) && is_text(&member);
             let together = if is_timely { Some(CompareMode::Time) } else { together };
             let mode =
-                match together.map_or_else(|| self.compare_mode(operation, &mut operand, &mut member), Ok) {
+                match together.map_or_else(|| self.member_mode(operation, &mut operand, &mut member), Ok) {
                     Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
                     // The message tells of all operands.
                     Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) && is_mixed => {

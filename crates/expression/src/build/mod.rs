@@ -12,6 +12,7 @@ use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
 mod alternatives;
 mod arithmetic;
+mod between;
 mod call;
 mod cast;
 mod comparison;
