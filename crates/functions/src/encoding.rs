@@ -335,7 +335,7 @@ fn sha1(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn sha2(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     // Beside a marker of NULL nothing is wrong.
     let given = match &arguments.exprs[0].kind {
-        crate::expr::ExprKind::Cast(given) => given,
+        expression::ExprKind::Cast(given) => given,
         _ => &arguments.exprs[0],
     };
     if arguments.context.is_marker(given) && arguments.value(0)?.is_null() {

@@ -5,10 +5,10 @@ use expression::BindContext;
 use expression::Locale;
 use expression::Volatility::Pure;
 use expression::call::infer::{cast_double, cast_integer, cast_text, integer_type, made_text};
+use expression::call::width::text_width;
 use expression::call::{double, is_bit_string};
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
-use expression::call::width::text_width;
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;

@@ -278,7 +278,7 @@ impl BindContext {
     }
 
     /// Makes the argument of a function of bits 64 bits. As with the operators nobody is told where a TEXT is no number.
-    pub(crate) fn cast_bits(&self, argument: &mut Expr) -> Result<(), SqlError> {
+    pub fn cast_bits(&self, argument: &mut Expr) -> Result<(), SqlError> {
         if argument.ty.column.is_stored_object() && argument.ty.column.is_text() {
             let text = std::mem::replace(argument, Expr::null());
             *argument = self.bit(BitOperator::Or, text, Expr::int(0))?;

@@ -229,7 +229,8 @@ impl BindContext {
         );
         let is_text = left.ty.column.kind.is_string() && !left.ty.column.is_hex_literal();
         if is_constant && is_of_bytes && is_text {
-            let column = crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
+            let column =
+                crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };
         }

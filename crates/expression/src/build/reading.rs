@@ -251,7 +251,7 @@ impl BindContext {
     }
 
     /// Whether a constant can be read so; other values of a parameter must then be alike.
-    pub(crate) fn relies_on(&self, constant: &Expr, reading: Reading) -> bool {
+    pub fn relies_on(&self, constant: &Expr, reading: Reading) -> bool {
         self.relies_on_value(constant, self.peek(constant), reading)
     }
 
