@@ -43,5 +43,6 @@ pub use store::{ConversionError, ConversionProblem, StoreMode, Stored};
 pub use temporal::{
     Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
 };
+pub use text::pad_with_zeros;
 pub use time_zone::TimeZone;
 pub use value::Value;

@@ -17,9 +17,18 @@ impl Value {
             Value::Null => {}
             Value::Int(number) => write_integer(number, number.is_negative(), column, text),
             Value::UInt(number) => write_integer(number, false, column, text),
-            Value::Float(number) => write_float(*number, float_digits(column), text),
-            Value::Double(number) => write_double_as_text(*number, float_digits(column), text),
-            Value::Decimal(number) => number.write_text(text),
+            Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
+                let from = text.len();
+                match self {
+                    Value::Float(number) => write_float(*number, float_digits(column), text),
+                    Value::Double(number) => write_double_as_text(*number, float_digits(column), text),
+                    Value::Decimal(number) => number.write_text(text),
+                    _ => {}
+                }
+                if column.zerofill {
+                    pad_with_zeros(text, from, fraction_width(column));
+                }
+            }
             Value::Bytes(bytes) => text.extend_from_slice(bytes),
             Value::Date(date) => date.write_text(text),
             Value::Time(time) => time.write_text(column.kind.fsp(), text),
@@ -94,6 +103,22 @@ fn default_width(kind: &TypeKind) -> usize {
         TypeKind::LongLong => 20,
         _ => 0,
     }
+}
+
+/// The characters to which ZEROFILL pads a number that may have a fraction.
+fn fraction_width(column: &ColumnType) -> usize {
+    match column.kind {
+        TypeKind::Decimal { precision, scale } => usize::from(precision) + usize::from(scale > 0),
+        TypeKind::Float { digits } => digits.map_or(12, |(width, _)| usize::from(width)),
+        TypeKind::Double { digits } => digits.map_or(22, |(width, _)| usize::from(width)),
+        _ => 0,
+    }
+}
+
+/// Puts zeros before what begins at `from`, up to the width.
+pub fn pad_with_zeros(text: &mut Vec<u8>, from: usize, width: usize) {
+    let missing = width.saturating_sub(text.len() - from);
+    text.splice(from..from, std::iter::repeat_n(b'0', missing));
 }
 
 fn write_set(mask: u64, column: &ColumnType, text: &mut Vec<u8>) {

@@ -85,6 +85,7 @@ impl RangeBuilder<'_> {
         for (part, expr) in self.parts.iter().zip(values) {
             let value = expr.eval_ref(self.frame, self.context)?;
             let column_type = self.table.columns[part.column].key_type();
+            self.warn_of_constant(&value, expr, column_type)?;
             match bound_of(&value, &expr.ty.column, column_type, self.context) {
                 Bound::Exact(value) => part.write(&value, &mut key)?,
                 _ => return Ok(None),
@@ -107,6 +108,17 @@ impl RangeBuilder<'_> {
         (self.ranges, self.widened)
     }
 
+    /// A constant text that is no number beside integers is told of, once in a statement.
+    fn warn_of_constant(&self, value: &Value, expr: &Expr, column_type: &ColumnType) -> Result<(), SqlError> {
+        use ExprKind::{Literal, Parameter, UserVariable};
+        let is_constant = matches!(expr.kind, Literal(_) | Parameter(_) | UserVariable(_));
+        if !is_constant || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
+            return Ok(());
+        }
+        value.to_f64(&expr.ty.column, &mut |warning| self.context.warn_of_constant(warning));
+        self.context.check_refusal()
+    }
+
     fn close(&mut self, prefixes: Vec<Vec<u8>>) -> Result<(), SqlError> {
         self.ranges.extend(prefixes.iter().map(|prefix| KeyRange::prefix(prefix)));
         Ok(())
@@ -122,10 +134,7 @@ impl RangeBuilder<'_> {
         let mut keys = Vec::with_capacity(values.len());
         for expr in values {
             let value = expr.eval_ref(self.frame, self.context)?.into_owned();
-            if is_constant_to_warn_of(&value, expr, column_type) {
-                self.widened = true;
-                return Ok(None);
-            }
+            self.warn_of_constant(&value, expr, column_type)?;
             match self.equal_value(part, column_type, &value, &expr.ty.column)? {
                 Some(found) => keys.extend(found),
                 None => return Ok(None),
@@ -205,10 +214,7 @@ impl RangeBuilder<'_> {
     ) -> Result<Option<Option<(Vec<u8>, bool)>>, SqlError> {
         let Some((expr, included)) = bound else { return Ok(Some(None)) };
         let value = expr.eval_ref(self.frame, self.context)?;
-        if is_constant_to_warn_of(&value, expr, column_type) {
-            self.widened = true;
-            return Ok(Some(None));
-        }
+        self.warn_of_constant(&value, expr, column_type)?;
         let (value, included) = match bound_of(&value, &expr.ty.column, column_type, self.context) {
             Bound::Exact(value) => (value, *included),
             // `below < bound < next`: greater than the bound means greater than `below`, less means at most `below`.
@@ -304,17 +310,6 @@ impl RangeBuilder<'_> {
             .extend(prefixes.iter().map(|prefix| KeyRange::prefix(&[prefix.as_slice(), &key].concat())));
         Ok(())
     }
-}
-
-/// A constant text that is no number beside integers: no keys are made of it, so that the rows are compared with it, which warns.
-fn is_constant_to_warn_of(value: &Value, expr: &Expr, column_type: &ColumnType) -> bool {
-    let is_constant = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
-    if !is_constant || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
-        return false;
-    }
-    let mut warns = false;
-    value.to_f64(&expr.ty.column, &mut |_| warns = true);
-    warns
 }
 
 fn condition_type(condition: &KeyCondition) -> &ColumnType {

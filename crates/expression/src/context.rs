@@ -133,6 +133,8 @@ pub struct EvalContext {
     regexps: Mutex<BTreeMap<(String, Flags), Arc<Regexp>>>,
     /// Long IN lists that have been met, by their ids.
     constant_sets: Mutex<HashMap<NonZeroU32, Arc<ConstantSet>>>,
+    /// What has been told of constants, which are converted once in a statement.
+    told_of_constants: Mutex<Vec<String>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     pub random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
@@ -152,6 +154,7 @@ impl EvalContext {
             refusal: Mutex::new(None),
             regexps: Mutex::new(BTreeMap::new()),
             constant_sets: Mutex::default(),
+            told_of_constants: Mutex::default(),
             random_states: Mutex::new(BTreeMap::new()),
         }
     }
@@ -167,6 +170,7 @@ impl EvalContext {
         *self.refusal.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         self.regexps.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.constant_sets.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.told_of_constants.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.random_states.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.parameter_moments.renew();
         self.parameters.clear();
@@ -236,6 +240,16 @@ impl EvalContext {
             refusal.get_or_insert(error);
         } else {
             self.session.warn(error.into_warning());
+        }
+    }
+
+    /// The same of a constant, which is told once in a statement.
+    pub fn warn_of_constant(&self, error: SqlError) {
+        let mut told = self.told_of_constants.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.contains(&error.message) {
+            told.push(error.message.clone());
+            drop(told);
+            self.warn(error);
         }
     }
 

@@ -79,7 +79,8 @@ impl Arguments<'_> {
         if !ENDED_BY_NULL.contains(&function.name) {
             return false;
         }
-        let value = self.context.deferred.again(|| first.eval(self.row, self.context).ok());
-        value.is_some_and(|value| value.is_null())
+        // Another value leaves what was asked as it is.
+        let null = || first.eval(self.row, self.context).ok().filter(Value::is_null);
+        self.context.deferred.again(null).is_some()
     }
 }

@@ -83,6 +83,7 @@ impl<'a> Maker<'a> {
             name: column.name.to_owned(),
             slot: column.slot as usize,
             is_assigned: column.is_assigned,
+            is_read: column.is_read,
         };
         let program = Program {
             kind: create.kind,

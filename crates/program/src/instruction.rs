@@ -45,6 +45,7 @@ pub struct RowSlot {
     pub name: String,
     pub slot: usize,
     pub is_assigned: bool,
+    pub is_read: bool,
 }
 
 /// A piece of SQL.
@@ -145,6 +146,7 @@ impl Program {
                 name: &column.name,
                 slot: column.slot as u32,
                 is_assigned: column.is_assigned,
+                is_read: column.is_read,
             })
             .collect();
         ProgramNames::of_piece(self.kind, &scope, &columns)

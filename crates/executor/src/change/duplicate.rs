@@ -100,6 +100,11 @@ pub async fn update_existing(
     context.check()?;
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
+    let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
+    // Before the triggers, as in UPDATE.
+    if frame != existing {
+        inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
+    }
     if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
         inserter.assigner.require_values(&mut frame, &[], false, context.eval)?;
     }
@@ -107,8 +112,6 @@ pub async fn update_existing(
         inserter.outcome.unchanged_rows += 1;
         return context.update_nothing(&inserter.handle, &existing).await;
     }
-    let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
-    inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
     let row_begin = context.host.transaction().savepoint();
     if let Some(rules) = &inserter.plan.rules {
         inserter.assigner.generate(rules, &mut frame, number, context.eval)?;

@@ -157,14 +157,19 @@ async fn update_row(
         }
     }
     if has_triggers {
+        // The triggers see the statement's time, and may give another one; what only they change keeps its time.
+        if new != old {
+            target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
+        }
         if context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await? {
             target.assigner.require_values(&mut new, &[], false, context.eval)?;
         }
         if new == old {
             return context.update_nothing(&target.handle, &old).await;
         }
+    } else {
+        target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
     }
-    target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
     if let Some(rules) = &target.plan.rules {
         target.assigner.generate(rules, &mut new, outcome.matched_rows, context.eval)?;
         context.check()?;

@@ -48,8 +48,18 @@ fn order(
         Operand { value: left.0, column: &left.1.ty.column },
         Operand { value: right.0, column: &right.1.ty.column },
         &moments,
-        &mut |warning| context.warn(warning),
+        &mut |warning| match is_constant(left.1) || is_constant(right.1) {
+            true => context.warn_of_constant(warning),
+            false => context.warn(warning),
+        },
     )
+}
+
+/// Whether the warnings of a comparison are of a constant: the other operand is a number, or one of few texts. The
+/// conditions of a CASE are looked at one by one.
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
+        && expr.ty.column.kind.is_string()
 }
 
 /// The moment that a value is without a word: a date or time of a date, or a parameter's text that is nothing but one.

@@ -170,6 +170,8 @@ pub struct RowColumn<'a> {
     pub slot: u32,
     /// SET NEW.x stands in the body.
     pub is_assigned: bool,
+    /// Its value is used.
+    pub is_read: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -216,6 +216,12 @@ impl<'a> Parser<'a> {
     fn derived_name(&self, expr: &Expr<'a>, text: Span) -> Result<&'a str> {
         let mut bytes = match expr.kind {
             ExprKind::Column(column) => return Ok(column.name),
+            // NEW.name and OLD.name are called as the column.
+            ExprKind::Local(_) => match expr.span.of(self.text) {
+                name if name.contains(&b'.') => name.rsplit(|byte| *byte == b'.').next().unwrap_or(name),
+                name => name,
+            }
+            .trim_ascii(),
             ExprKind::Null => return Ok("NULL"),
             ExprKind::Boolean(true) => return Ok("TRUE"),
             ExprKind::Boolean(false) => return Ok("FALSE"),

@@ -26,7 +26,18 @@ impl<'a> Parser<'a> {
         let name = self.object_name()?;
         let columns: &[Ident<'a>] = if self.at(T::LeftParen) { self.ident_list()? } else { &[] };
         self.expect_keyword(K::As)?;
+        let used = self.program.as_ref().map_or(0, |names| names.used.len());
         let query = self.query()?;
+        // What a statement names in a program is read again later: the error is the program's.
+        if let Some(names) = &self.program {
+            if query.into.is_some() {
+                return Err(self.program_error(1350, "View's SELECT contains a 'INTO' clause".to_owned()));
+            }
+            if names.used.len() > used {
+                let message = "View's SELECT contains a variable or parameter".to_owned();
+                return Err(self.program_error(1351, message));
+            }
+        }
         let check = self.view_check()?;
         let view = CreateView {
             alter,

@@ -54,6 +54,7 @@ impl<'p> Planner<'p> {
         self.blocks.push(self.hinted_block(update.number));
         let mut is_single = update.single_table().is_some();
         self.is_joined_change = !is_single;
+        let known = self.tables.len();
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
         self.check_hinted_names();
@@ -66,6 +67,7 @@ impl<'p> Planner<'p> {
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
         let sources: Vec<usize> = targets.iter().map(|(source, _)| *source).collect();
+        self.only_read_others(known, &sources, "UPDATE")?;
         let values = targets.iter_mut().flat_map(|(_, assignments)| assignments);
         let values = values.filter_map(|assignment| match &mut assignment.value {
             InsertValue::Expr(expr) => Some(expr),
@@ -118,7 +120,7 @@ impl<'p> Planner<'p> {
                 let joined = self.bind_from(from, TableUsage::Delete)?;
                 let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
                 let sources = self.delete_sources(targets)?;
-                self.only_read_others(known, &sources)?;
+                self.only_read_others(known, &sources, "DELETE")?;
                 for &source in &sources {
                     self.need_more(source, Rights::DELETE)?;
                 }
@@ -159,11 +161,13 @@ impl<'p> Planner<'p> {
         Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first })
     }
 
-    /// Tables that a DELETE joins without deleting from them, among those in use from `known` on, are only read.
-    fn only_read_others(&mut self, known: usize, sources: &[usize]) -> Result<(), SqlError> {
-        let targets = sources.iter().map(|&source| Ok(stored_table(self.block(), source, "DELETE")?.id));
+    /// Tables that a change joins without changing them, among those in use from `known` on, are only read.
+    fn only_read_others(&mut self, known: usize, sources: &[usize], word: &str) -> Result<(), SqlError> {
+        let targets = sources.iter().map(|&source| Ok(stored_table(self.block(), source, word)?.id));
         let targets = targets.collect::<Result<Vec<TableId>, SqlError>>()?;
-        let joined = self.tables[known..].iter_mut().filter(|used| used.usage == TableUsage::Delete);
+        let joined = self.tables[known..]
+            .iter_mut()
+            .filter(|used| matches!(used.usage, TableUsage::Update | TableUsage::Delete));
         for used in joined.filter(|used| !targets.contains(&used.id)) {
             used.usage = TableUsage::ReadLocking;
         }

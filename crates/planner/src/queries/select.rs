@@ -217,7 +217,7 @@ impl<'p> Planner<'p> {
                         ast::ExprKind::Column(reference) => reference.name,
                         _ => "expression",
                     };
-                    (self.bind(&item.expr)?, name)
+                    (self.bind_group(&item.expr, items)?, name)
                 }
             };
             if crate::walk::has_aggregate(&expr)
@@ -232,6 +232,27 @@ impl<'p> Planner<'p> {
             groups.push(expr);
         }
         Ok(groups)
+    }
+
+    /// A name that several tables have means the select item of that name.
+    fn bind_group(&mut self, expr: &ast::Expr<'p>, items: &[SelectItem]) -> Result<Expr, SqlError> {
+        let error = match self.bind(expr) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => error,
+        };
+        match expr.kind {
+            ast::ExprKind::Column(reference)
+                if reference.qualifier.is_none() && error.is(&error_code::ER_NON_UNIQ_ERROR) =>
+            {
+                let mut named =
+                    items.iter().filter(|item| crate::block::same_name(&item.name, reference.name));
+                match (named.next(), named.next()) {
+                    (Some(item), None) => Ok(item.expr.clone()),
+                    _ => Err(error),
+                }
+            }
+            _ => Err(error),
+        }
     }
 
     /// Whether a subquery of the expression takes an aggregate of this block.

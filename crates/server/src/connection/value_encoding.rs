@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use datum::{Date, DateTime, Time, TimeZone, Value, json_shown, write_double, write_float};
+use datum::{Date, DateTime, Time, TimeZone, Value, json_shown, pad_with_zeros, write_double, write_float};
 use env::LONG_PIECE;
 use instance::ColumnMeta;
 use wire::{BinaryRow, ColumnFlags, ColumnType, DateTimeValue, TextRow, TimeValue};
@@ -113,9 +113,18 @@ fn write_text(value: &Value, column: &ColumnMeta, out: &mut Vec<u8>) {
         Value::Null => {}
         Value::Int(number) => write_integer(&number, *number < 0, column, out),
         Value::UInt(number) => write_integer(&number, false, column, out),
-        Value::Float(number) => write_float(*number, digits, out),
-        Value::Double(number) => write_double(*number, digits, out),
-        Value::Decimal(number) => number.write_text(out),
+        Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
+            let from = out.len();
+            match value {
+                Value::Float(number) => write_float(*number, digits, out),
+                Value::Double(number) => write_double(*number, digits, out),
+                Value::Decimal(number) => number.write_text(out),
+                _ => {}
+            }
+            if is_zerofill(column) {
+                pad_with_zeros(out, from, column.length as usize);
+            }
+        }
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
         Value::Date(date) => date.write_text(out),
         Value::Time(time) => time.write_text(fraction, out),

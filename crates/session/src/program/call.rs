@@ -111,11 +111,12 @@ impl Session {
 
     /// `None` when a value has to be waited for.
     fn pass_kept(&mut self, run: &mut Run, caller: &Run, call: &CallPiece) -> Option<Result<(), SqlError>> {
+        let is_strict = self.settings.sql_mode.is_strict();
         for (slot, argument) in call.arguments.iter().enumerate() {
             let (value, from) = match &argument.input {
                 None => continue,
                 Some(CallInput::Slot(slot)) => (caller.values[*slot].clone(), caller.type_of(*slot).clone()),
-                Some(CallInput::Value(plan)) => match self.piece_at_hand(caller, plan, false)? {
+                Some(CallInput::Value(plan)) => match self.piece_at_hand(caller, plan, is_strict)? {
                     Ok(value) => value,
                     Err(error) => return Some(Err(error)),
                 },
@@ -166,7 +167,7 @@ impl Session {
             if mode == ParameterMode::Out {
                 continue;
             }
-            let (value, from) = self.evaluate_one(argument, request, shield).await?;
+            let (value, from) = self.evaluate_kept(argument, request, shield).await?;
             self.assign(run, slot, value, &from)?;
         }
         self.programs.busy.truncate(busy);

@@ -147,6 +147,7 @@ impl Session {
         self.programs.contexts.push(context);
         let needed = match shared.live.definition.kind {
             kind @ (ProgramKind::Procedure | ProgramKind::Function) if is_another => kind,
+            ProgramKind::Trigger => return self.require_trigger(shared),
             _ => return Ok(()),
         };
         self.require_routine(Privilege::Execute, needed, &definition.database, &definition.name)

@@ -197,7 +197,7 @@ impl Session {
 }
 
 /// What a condition asks of its expression: that it is true, or that it equals a slot.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Test {
     pub equals: Option<usize>,
 }

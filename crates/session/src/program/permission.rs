@@ -1,6 +1,7 @@
 //! Which programs may be called and seen, also inside of a statement.
 use auth::{Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
+use instance::SharedProgram;
 use program::Program;
 use schema::ProgramKind;
 
@@ -23,6 +24,34 @@ impl Session {
         let (user, host) = (&account.user, account.host.as_str());
         let full = format!("{database}.{name}");
         Err(error_code::ER_PROCACCESS_DENIED_ERROR.with(&[&command, user, &host, &full]))
+    }
+
+    /// Error 1142 or 1143 unless the trigger's definer may have triggers on its table, and read and change the columns that
+    /// it names of the changed row.
+    pub(super) fn require_trigger(&self, shared: &SharedProgram) -> Result<(), SqlError> {
+        let Some(table) = &shared.table else { return Ok(()) };
+        if self.privileges.is_full() {
+            return Ok(());
+        }
+        let access = self.privileges.access();
+        let (database, name) = (shared.live.definition.database.as_str(), table.name.as_str());
+        let of_table = access.table(database, name);
+        if !of_table.has(Privilege::Trigger.into()) {
+            return Err(self.table_denied(Privilege::Trigger.name(), name));
+        }
+        let columns = shared.program.row_columns.iter().zip(&shared.row_positions);
+        let read = columns.clone().filter(|(column, _)| column.is_read);
+        let assigned = columns.filter(|(column, _)| column.is_assigned);
+        let asked = read.map(|(_, at)| (*at, Privilege::Select));
+        // A value is read before it is given.
+        for (position, privilege) in asked.chain(assigned.map(|(_, at)| (*at, Privilege::Update))) {
+            let column = &table.columns[position].name;
+            let held = of_table | access.column(database, name, column);
+            if !held.has(privilege.into()) {
+                return Err(self.column_denied(privilege.name(), column, name));
+            }
+        }
+        Ok(())
     }
 
     fn routine_rights(&self, kind: ProgramKind, database: &str, name: &str) -> PrivilegeSet {

@@ -23,6 +23,15 @@ use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
 
 type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
 
+/// What the value of an expression is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    Assigned,
+    /// The operand of a CASE, of which no warning is an error by itself.
+    Operand,
+    Test(Test),
+}
+
 impl Session {
     /// Runs SET or DO of what needs no table and no waiting; `None` for anything else.
     pub(super) fn run_at_hand(&mut self, run: &Run, piece: usize) -> Option<Result<(), SqlError>> {
@@ -270,8 +279,8 @@ impl Session {
         equals: Option<usize>,
         shield: &Shield,
     ) -> Result<bool, SqlError> {
-        let test = Test { equals };
-        let (value, _) = self.evaluate_piece(run, piece, Some(test), shield).await?;
+        let test = Reading::Test(Test { equals });
+        let (value, _) = self.evaluate_piece(run, piece, test, shield).await?;
         Ok(value == Value::Int(1))
     }
 
@@ -280,16 +289,20 @@ impl Session {
         &mut self,
         run: &Run,
         piece: usize,
-        test: Option<Test>,
+        reading: Reading,
         shield: &Shield,
     ) -> Result<(Value, ColumnType), SqlError> {
+        let test = match reading {
+            Reading::Test(test) => Some(test),
+            _ => None,
+        };
         let mut kept = match self.kept_piece(run, piece) {
             Some(kept) => kept,
             None => self.plan_piece(run, piece, test)?,
         };
         let mut plan = plan_of(&kept)?;
         // The value is assigned, or the statement around the program keeps its values.
-        let is_kept = test.is_none() || self.programs.strictness() > Strictness::None;
+        let is_kept = reading == Reading::Assigned || self.programs.strictness() > Strictness::None;
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
         if let Some(value) = self.piece_at_hand(run, plan, is_strict) {
             return value;

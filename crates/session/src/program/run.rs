@@ -12,6 +12,7 @@ use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
+use super::piece::Reading;
 use super::store::fits_as_it_is;
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
@@ -245,7 +246,11 @@ impl Session {
                 result?;
             }
             Instruction::Assign { slot, piece } | Instruction::Operand { slot, piece, .. } => {
-                match Box::pin(self.evaluate_piece(run, *piece, None, shield)).await {
+                let reading = match shared.program.instructions[at] {
+                    Instruction::Operand { .. } => Reading::Operand,
+                    _ => Reading::Assigned,
+                };
+                match Box::pin(self.evaluate_piece(run, *piece, reading, shield)).await {
                     Ok((value, from)) => self.assign(run, *slot, value, &from)?,
                     Err(error) => {
                         run.values[*slot] = Value::Null;
@@ -274,9 +279,11 @@ impl Session {
             }
             Instruction::CaseNotFound => return Err(error_code::ER_SP_CASE_NOT_FOUND.plain()),
             Instruction::Return(piece) => {
+                // A value that is refused leaves NULL, which is returned if a handler goes on to the end.
+                run.returned = Some(Value::Null);
                 let (value, from) = match self.returned_at_hand(run, *piece) {
                     Some(returned) => returned?,
-                    None => Box::pin(self.evaluate_piece(run, *piece, None, shield)).await?,
+                    None => Box::pin(self.evaluate_piece(run, *piece, Reading::Assigned, shield)).await?,
                 };
                 let value = match &shared.program.returns {
                     Some(to) if fits_as_it_is(&value, to) => value,

@@ -105,21 +105,22 @@ impl Session {
             count(counter_of_plan(&prepared.plan, &session.process.counters));
             prepared.counted.count(&session.process.counters);
         };
-        self.run_nested_plan(make, counted, request.parameters, shield, rows).await
+        self.run_nested_plan(make, counted, (request.parameters, false), shield, rows).await
     }
 
-    /// The same for what is no statement of its own: `make` plans it. `counted` is told the plan that is about to run.
+    /// The same for what is no statement of its own: `make` plans it. `counted` is told the plan that is about to run. What
+    /// `is_kept` is assigned, and strict modes refuse values that do not fit.
     pub(crate) async fn run_nested_plan(
         &mut self,
         make: impl Fn(&Session) -> Result<Plan, SqlError>,
         counted: impl Fn(&Session, &PreparedPlan),
-        parameters: &[Value],
+        (parameters, is_kept): (&[Value], bool),
         shield: &Shield,
         rows: &mut dyn RowSink,
     ) -> Result<Vec<ColumnType>, SqlError> {
         let depth = self.statements.depth();
         self.statements.enter();
-        let result = pin!(self.run_made(make, counted, parameters, rows)).await;
+        let result = pin!(self.run_made(make, counted, (parameters, is_kept), rows)).await;
         let result = match result {
             Ok(types) => Ok(types),
             Err(error) => {
@@ -138,7 +139,7 @@ impl Session {
         &mut self,
         make: impl Fn(&Session) -> Result<Plan, SqlError>,
         counted: impl Fn(&Session, &PreparedPlan),
-        parameters: &[Value],
+        (parameters, is_kept): (&[Value], bool),
         rows: &mut dyn RowSink,
     ) -> Result<Vec<ColumnType>, SqlError> {
         for _ in 0..PLAN_ATTEMPTS_MAX {
@@ -150,7 +151,11 @@ impl Session {
             }
             counted(self, &prepared);
             locked?;
-            pin!(self.execute_plan(&prepared.plan, parameters.to_vec(), rows)).await?;
+            let parameters = parameters.to_vec();
+            match is_kept {
+                true => pin!(self.execute_source(&prepared.plan, parameters, rows)).await?,
+                false => pin!(self.execute_plan(&prepared.plan, parameters, rows)).await?,
+            };
             return Ok(match &prepared.plan.kind {
                 PlanKind::Query(query) => {
                     query.columns.iter().map(|column| column.column_type.clone()).collect()

@@ -126,10 +126,11 @@ impl<'a> ProgramNames<'a> {
             self.row_columns.iter_mut().find(|column| column.is_new == is_new && is_same(column.name, name));
         if let Some(column) = known {
             column.is_assigned |= assigns;
+            column.is_read |= !assigns;
             return column.slot;
         }
         let slot = self.hidden();
-        self.row_columns.push(RowColumn { is_new, name, slot, is_assigned: assigns });
+        self.row_columns.push(RowColumn { is_new, name, slot, is_assigned: assigns, is_read: !assigns });
         slot
     }
 

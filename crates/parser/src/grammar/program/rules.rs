@@ -1,6 +1,7 @@
 //! What may stand in which program: the rules that MySQL's parser checks.
 use crate::ast::{
-    BarredInside, Diagnostics, Query, RoutineKind, Show, Statement, StatementKind, TriggerEvent,
+    BarredInside, Diagnostics, MaintenanceKind, Query, RoutineKind, Show, Statement, StatementKind,
+    TriggerEvent,
 };
 use crate::grammar::core::{Parser, Result};
 
@@ -13,6 +14,8 @@ impl<'a> Parser<'a> {
         let word = match kind {
             RoutineKind::Procedure => "PROCEDURE",
             RoutineKind::Function => "FUNCTION",
+            // A trigger is dropped as tables are.
+            RoutineKind::Trigger if !creates => return Ok(()),
             RoutineKind::Trigger => "TRIGGER",
             // Events are made and dropped as tables are.
             RoutineKind::Event if !creates => return Ok(()),
@@ -63,6 +66,7 @@ impl<'a> Parser<'a> {
             LoadData(_) => Some("LOAD DATA"),
             Handler(_) => Some("HANDLER"),
             CreateView(view) if view.alter => Some("ALTER VIEW"),
+            MaintainTable(maintain) if maintain.kind == MaintenanceKind::Check => Some("CHECK"),
             Help(_) => Some("HELP"),
             _ => None,
         };

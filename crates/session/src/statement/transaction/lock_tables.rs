@@ -206,7 +206,10 @@ impl Session {
                 .filter(|locked| locked.table == table && same_alias(&locked.alias, &used.alias))
                 .map(|locked| locked.mode)
                 .max();
-            check_lock(locked, mode, &used.alias)?;
+            // What programs inside of a statement use counts as locked with it: MySQL locks it at LOCK TABLES.
+            if locked.is_some() || !self.programs.is_inside_statement() {
+                check_lock(locked, mode, &used.alias)?;
+            }
         }
         Ok(())
     }
