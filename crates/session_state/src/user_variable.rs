@@ -5,19 +5,17 @@ use collation::CollationId;
 use datum::{ColumnType, TypeKind, Value};
 
 /// Characters of a text, so that it is none of a TEXT column's, whose numbers are read without a word.
-const TEXT_LENGTH: u32 = 16_777_215;
+const TEXT_LENGTH: u32 = 16_777_216;
 
 /// The value and its type, as a variable has them.
 pub fn kept(value: Value, column_type: &ColumnType) -> (Value, ColumnType) {
     use TypeKind::*;
-    let text = |collation: CollationId| {
-        let kind = if collation.charset().bytes_per_character_max() == 1 { MediumText } else { LongText };
-        let kind = if collation == CollationId::BINARY { MediumBlob } else { kind };
+    let text = |kind: TypeKind, collation: CollationId| {
         let kept = ColumnType { length: TEXT_LENGTH, collation, ..ColumnType::new(kind) };
         (text_of(&value, column_type), kept)
     };
     match column_type.kind {
-        Null => text(CollationId::BINARY),
+        Null => text(LongBlob, CollationId::BINARY),
         Tiny | Short | Int24 | Long | LongLong | Year | Bit(_) => whole_number(value, column_type),
         Decimal { .. } => (value, ColumnType { zerofill: false, nullable: true, ..column_type.clone() }),
         Float { .. } | Double { .. } => {
@@ -28,11 +26,13 @@ pub fn kept(value: Value, column_type: &ColumnType) -> (Value, ColumnType) {
             (value, ColumnType::double())
         }
         // Moments and JSON are text from here on.
-        Date | Time { .. } | DateTime { .. } | Timestamp { .. } => text(CollationId::LATIN1_SWEDISH_CI),
-        Json => text(CollationId::UTF8MB4_BIN),
-        _ if column_type.is_text() => text(column_type.collation),
-        Enum(_) | Set(_) => text(column_type.collation),
-        _ => text(CollationId::BINARY),
+        Date | Time { .. } | DateTime { .. } | Timestamp { .. } => {
+            text(LongText, CollationId::LATIN1_SWEDISH_CI)
+        }
+        Json => text(LongText, CollationId::UTF8MB4_BIN),
+        _ if column_type.is_text() => text(LongText, column_type.collation),
+        Enum(_) | Set(_) => text(LongText, column_type.collation),
+        _ => text(LongBlob, CollationId::BINARY),
     }
 }
 

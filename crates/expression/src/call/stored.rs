@@ -33,6 +33,8 @@ fn call(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     for position in 0..arguments.exprs.len() {
         values.push(arguments.value(position)?.into_owned());
     }
+    // An argument that a strict statement refuses is not passed.
+    arguments.context.check_refusal()?;
     let id = match values.remove(0) {
         Value::UInt(id) => id,
         _ => 0,

@@ -48,18 +48,23 @@ fn order(
         Operand { value: left.0, column: &left.1.ty.column },
         Operand { value: right.0, column: &right.1.ty.column },
         &moments,
-        &mut |warning| match is_constant(left.1) || is_constant(right.1) {
+        &mut |warning| match is_converted_once(mode, left.1, right.1) {
             true => context.warn_of_constant(warning),
             false => context.warn(warning),
         },
     )
 }
 
-/// Whether the warnings of a comparison are of a constant: the other operand is a number, or one of few texts. The
-/// conditions of a CASE are looked at one by one.
-fn is_constant(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
-        && expr.ty.column.kind.is_string()
+/// Whether the warnings of a comparison are of a constant text that meets numbers. A CASE asks for each of its conditions.
+fn is_converted_once(mode: CompareMode, left: &Expr, right: &Expr) -> bool {
+    let is_constant = |expr: &Expr| {
+        matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
+            && expr.ty.column.kind.is_string()
+    };
+    let is_number =
+        |expr: &Expr| expr.ty.column.kind.is_numeric() && !matches!(expr.kind, ExprKind::CaseOperand);
+    matches!(mode, CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)
+        && (is_constant(left) && is_number(right) || is_constant(right) && is_number(left))
 }
 
 /// The moment that a value is without a word: a date or time of a date, or a parameter's text that is nothing but one.

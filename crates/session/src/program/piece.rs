@@ -92,9 +92,8 @@ impl Session {
         }
         if let Done::Made(_) | Done::Rows { .. } = done {
             let status = self.status_flags().with(StatusFlags::MORE_RESULTS);
-            let count = self.shared.diagnostics.lock().warning_count();
-            let warnings = if self.reads_conditions { 0 } else { count };
-            sink.end_rows(&StatusInfo { status, warnings, changes: Vec::new() });
+            // Warnings are counted at the end of the call.
+            sink.end_rows(&StatusInfo { status, warnings: 0, changes: Vec::new() });
         }
         if sink.needs_flush() && sink.flush().await.is_err() {
             return Err(error_code::ER_QUERY_INTERRUPTED.plain());

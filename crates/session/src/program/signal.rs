@@ -1,9 +1,11 @@
 //! SIGNAL and RESIGNAL.
+use std::sync::atomic::Ordering::Relaxed;
+
 use datum::{ErrorCode, Severity, SqlError, Value, error_code};
 use parser::ast::{ConditionValue, SignalItem, SignalStatement};
 
 use crate::session::Session;
-use crate::statement::{Done, Request, Shield};
+use crate::statement::{Done, Effects, Request, Shield};
 use session_state::diagnostics::{ConditionItem, ConditionItems};
 
 const MESSAGE_CHARACTERS_MAX: usize = 128;
@@ -50,6 +52,11 @@ impl Session {
         }
         diagnostics.add(error.into_warning());
         drop(diagnostics);
+        if statement.resignal {
+            // What the statement before it has changed is still counted.
+            let affected_rows = self.shared.row_count.load(Relaxed).cast_unsigned();
+            return Ok(Done::Ok(Effects { affected_rows, ..Effects::default() }));
+        }
         Ok(Done::ok())
     }
 
