@@ -185,7 +185,7 @@ pub(crate) fn moment_or_zero(
 }
 
 /// Whether a text is a date with zeros that the SQL mode forbids.
-fn is_forbidden(value: &Value, moment: DateTime, context: &MomentContext<'_>) -> bool {
+pub fn is_forbidden(value: &Value, moment: DateTime, context: &MomentContext<'_>) -> bool {
     let date = moment.date();
     matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
         && ((date.is_zero() && context.mode.contains(SqlMode::NO_ZERO_DATE))

@@ -22,7 +22,7 @@ mod time_zone;
 mod value;
 
 pub use column_type::{ColumnType, Members, TypeKind};
-pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type};
+pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type, is_forbidden};
 pub use compare_key::{write_compare_key, write_integer_key};
 pub use decimal::{COMPUTED_DIGITS_MAX, Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};

@@ -173,6 +173,21 @@ fn changes_answer_alike_with_a_shared_plan() {
     });
 }
 
+/// The same text twice, which is no moment, is refused, whatever bounds the plan was made for.
+#[test]
+fn the_same_bounds_are_refused_with_a_plan_for_others() {
+    run(async |client| {
+        for first in ["'2024-01-01' and '2024-12-31'", "'a' and 'b'", "'2024-01-01' and 'b'"] {
+            client.query(&format!("select id from t where d between {first}")).await;
+            for text in ["abc", "2024-13-01", "2024-00-00"] {
+                let answer =
+                    client.query(&format!("select id from t where d between '{text}' and '{text}'")).await;
+                assert!(answer.contains("ERROR 1525"), "{text} after {first}: {answer}");
+            }
+        }
+    });
+}
+
 /// Unlike a literal, the value of a `?` that is no moment is not refused: it equals none.
 #[test]
 fn parameters_that_are_no_moments_equal_none() {

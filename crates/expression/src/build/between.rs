@@ -6,7 +6,7 @@ use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::{BETWEEN, as_members, is_numeric};
 use super::in_list::{is_text, is_time, together_mode};
-use super::{BindContext, boolean};
+use super::{BindContext, Reading, boolean};
 use crate::collations::illegal_mix;
 use crate::expr::{Expr, ExprKind};
 use crate::operator::ComparisonOperator;
@@ -124,17 +124,20 @@ impl BindContext {
         self.between_in(mode, negated, all)
     }
 
-    /// Bounds that are the same text are compared as `=` compares one, which refuses what is no moment.
+    /// Bounds that are the same text are compared as `=` compares one, which refuses what is no moment. A plan for other bounds
+    /// serves these too, so it is for lower bounds that are moments, or for its own values only.
     fn check_same_bounds(&self, operand: &Expr, [low, high]: &[Expr; 2]) -> Result<(), SqlError> {
         match (self.peek(low), self.peek(high)) {
             (Some(Value::Bytes(low_text)), Some(Value::Bytes(high_text)))
-                if low_text == high_text && operand.ty.column.kind.has_date() && low.ty.column.is_text() =>
+                if operand.ty.column.kind.has_date() && low.ty.column.is_text() =>
             {
-                let checked = self.check_moment(operand, &low_text);
-                if checked.is_err() {
-                    self.decide_by(low);
+                let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+                let is_moment = self.relies_on(low, Reading::Moment { lenient });
+                if is_moment || low_text != high_text {
+                    Ok(())
+                } else {
+                    self.check_moment(operand, &low_text)
                 }
-                checked
             }
             _ => Ok(()),
         }

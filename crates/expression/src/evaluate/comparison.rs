@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use collation::LikePattern;
 use datum::{
     ColumnType, CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Time, TypeKind, Value,
-    error_code,
+    error_code, is_forbidden,
 };
 
 use crate::constant_set::ListId;
@@ -77,8 +77,10 @@ fn plain_moment((value, expr): (&Value, &Expr), context: &EvalContext) -> Option
         Value::Bytes(_) => {
             let ExprKind::Parameter(index) = expr.kind else { return None };
             context.parameter_moments.get(index, || {
-                let parsed = value.to_datetime(&expr.ty.column, &moment_context(context, false)).ok()?;
-                parsed.delimiter.is_none().then_some(parsed.value)
+                let moments = moment_context(context, false);
+                let parsed = value.to_datetime(&expr.ty.column, &moments).ok()?;
+                let is_told = parsed.delimiter.is_some() || is_forbidden(value, parsed.value, &moments);
+                (!is_told).then_some(parsed.value)
             })
         }
         _ => None,
