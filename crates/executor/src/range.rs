@@ -5,7 +5,7 @@
 use crate::bound::{Bound, bound_of};
 use datum::{ColumnType, SqlError, Value};
 use engine::KeyRange;
-use expression::{EvalContext, Expr, ExprKind};
+use expression::{EvalContext, Expr};
 use plan::{Interval, KeyCondition, RangeCondition};
 use schema::TableDef;
 use table::KeyPart;
@@ -110,9 +110,7 @@ impl RangeBuilder<'_> {
 
     /// A constant text that is no number beside integers is told of, once in a statement.
     fn warn_of_constant(&self, value: &Value, expr: &Expr, column_type: &ColumnType) -> Result<(), SqlError> {
-        use ExprKind::{Literal, Parameter, UserVariable};
-        let is_constant = matches!(expr.kind, Literal(_) | Parameter(_) | UserVariable(_));
-        if !is_constant || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
+        if !expr.is_given_constant() || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
             return Ok(());
         }
         value.to_f64(&expr.ty.column, &mut |warning| self.context.warn_of_constant(warning));

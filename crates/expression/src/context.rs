@@ -136,7 +136,7 @@ pub struct EvalContext {
     /// What has been told of constants, which are converted once in a statement.
     told_of_constants: Mutex<Vec<String>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
-    pub random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
+    random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
 
 impl EvalContext {
@@ -251,6 +251,19 @@ impl EvalContext {
             drop(told);
             self.warn(error);
         }
+    }
+
+    /// Moves the state of the RAND(seed) at this address on, which begins with `first`, and answers the new one.
+    pub fn next_random(
+        &self,
+        node: usize,
+        first: impl FnOnce() -> (u32, u32),
+        next: impl FnOnce((u32, u32)) -> (u32, u32),
+    ) -> (u32, u32) {
+        let mut states = self.random_states.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = states.entry(node).or_insert_with(first);
+        *state = next(*state);
+        *state
     }
 
     /// The failure of a strict change that evaluating by reference has met.

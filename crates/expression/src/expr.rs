@@ -57,6 +57,11 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// A literal, a parameter or a user variable: a value that the statement is given, whatever its rows.
+    pub fn is_given_constant(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
+    }
+
     /// The same, as a truth value.
     pub fn as_truth(self) -> Expr {
         Expr { ty: self.ty.as_truth(), ..self }

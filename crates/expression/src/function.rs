@@ -25,6 +25,11 @@ pub struct Arguments<'a> {
     pub ty: &'a ExprType,
 }
 
+/// Infers a call's result type and inserts conversions into its arguments; it is given the function's name.
+pub type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+/// Computes a call's value.
+pub type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
 /// One entry of the function registry.
 pub struct Function {
     /// Lower case, as `FUNCTION %s does not exist` prints it.
@@ -33,9 +38,26 @@ pub struct Function {
     /// `u8::MAX` for functions of any number of arguments.
     pub arguments_max: u8,
     pub volatility: Volatility,
-    /// Infers the result type and inserts conversions into the arguments.
-    pub infer: fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>,
-    pub evaluate: fn(&Arguments<'_>) -> Result<Value, SqlError>,
+    pub infer: Infer,
+    pub evaluate: Evaluate,
+}
+
+impl Function {
+    /// An entry of a function with so many arguments at least and at most.
+    pub const fn new(
+        name: &'static str,
+        (arguments_min, arguments_max): (u8, u8),
+        volatility: Volatility,
+        infer: Infer,
+        evaluate: Evaluate,
+    ) -> Function {
+        Function { name, arguments_min, arguments_max, volatility, infer, evaluate }
+    }
+
+    /// The same of one that depends on its arguments alone.
+    pub const fn pure(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+        Function::new(name, counts, Volatility::Pure, infer, evaluate)
+    }
 }
 
 impl std::fmt::Debug for Function {

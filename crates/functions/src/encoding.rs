@@ -8,31 +8,29 @@ use expression::call::bytes_max;
 use expression::call::infer::{binary_result, cast_integer, cast_text, is_text, made_text, unsigned_type};
 use expression::call::width::characters_max;
 use expression::call::{STRICT_CONVERSION, strictly_converted};
-use expression::{Arguments, Function, Volatility::Pure};
+use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
-
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
 
 pub(super) static FUNCTIONS: &[Function] = &[
     // The conversion of binding's own: its type is given to it afterwards.
-    entry(STRICT_CONVERSION, (1, 1), |_, _, arguments| Ok(arguments[0].ty.clone()), convert_strictly),
-    entry("hex", (1, 1), infer_hex, hex),
-    entry("unhex", (1, 1), infer_unhex, unhex),
-    entry("bin", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 2)),
-    entry("oct", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 8)),
-    entry("conv", (3, 3), infer_conv, conv),
-    entry("to_base64", (1, 1), infer_base64, to_base64),
-    entry("from_base64", (1, 1), infer_unhex, from_base64),
-    entry("md5", (1, 1), infer_digest, md5),
-    entry("sha", (1, 1), infer_digest, sha1),
-    entry("sha1", (1, 1), infer_digest, sha1),
-    entry("sha2", (2, 2), infer_sha2, sha2),
-    entry("crc32", (1, 1), infer_crc32, crc32),
+    Function::pure(
+        STRICT_CONVERSION,
+        (1, 1),
+        |_, _, arguments| Ok(arguments[0].ty.clone()),
+        convert_strictly,
+    ),
+    Function::pure("hex", (1, 1), infer_hex, hex),
+    Function::pure("unhex", (1, 1), infer_unhex, unhex),
+    Function::pure("bin", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 2)),
+    Function::pure("oct", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 8)),
+    Function::pure("conv", (3, 3), infer_conv, conv),
+    Function::pure("to_base64", (1, 1), infer_base64, to_base64),
+    Function::pure("from_base64", (1, 1), infer_unhex, from_base64),
+    Function::pure("md5", (1, 1), infer_digest, md5),
+    Function::pure("sha", (1, 1), infer_digest, sha1),
+    Function::pure("sha1", (1, 1), infer_digest, sha1),
+    Function::pure("sha2", (2, 2), infer_sha2, sha2),
+    Function::pure("crc32", (1, 1), infer_crc32, crc32),
 ];
 
 fn infer_hex(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

@@ -2,36 +2,30 @@
 use datum::{Json, SqlError, Value, error_code};
 
 use expression::BindContext;
-use expression::Volatility::Pure;
 use expression::call::infer::infer_json;
 use expression::call::json::json;
 use expression::json_path::{Leg, Path};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 const ANY: u8 = u8::MAX;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("json_set", (3, ANY), infer_pairs, |arguments| change("json_set", arguments, Change::SET)),
-    entry("json_insert", (3, ANY), infer_pairs, |arguments| change("json_insert", arguments, Change::INSERT)),
-    entry("json_replace", (3, ANY), infer_pairs, |arguments| {
+    Function::pure("json_set", (3, ANY), infer_pairs, |arguments| change("json_set", arguments, Change::SET)),
+    Function::pure("json_insert", (3, ANY), infer_pairs, |arguments| {
+        change("json_insert", arguments, Change::INSERT)
+    }),
+    Function::pure("json_replace", (3, ANY), infer_pairs, |arguments| {
         change("json_replace", arguments, Change::REPLACE)
     }),
-    entry("json_remove", (2, ANY), infer_json, json_remove),
-    entry("json_array_append", (3, ANY), infer_pairs, json_array_append),
-    entry("json_array_insert", (3, ANY), infer_pairs, json_array_insert),
-    entry("json_merge_patch", (2, ANY), infer_json, merge_patches),
-    entry("json_merge_preserve", (2, ANY), infer_json, |arguments| {
+    Function::pure("json_remove", (2, ANY), infer_json, json_remove),
+    Function::pure("json_array_append", (3, ANY), infer_pairs, json_array_append),
+    Function::pure("json_array_insert", (3, ANY), infer_pairs, json_array_insert),
+    Function::pure("json_merge_patch", (2, ANY), infer_json, merge_patches),
+    Function::pure("json_merge_preserve", (2, ANY), infer_json, |arguments| {
         merge("json_merge_preserve", arguments, preserve)
     }),
-    entry("json_merge", (2, ANY), infer_json, |arguments| merge("json_merge", arguments, preserve)),
+    Function::pure("json_merge", (2, ANY), infer_json, |arguments| merge("json_merge", arguments, preserve)),
 ];
 
 /// Which of existing and missing values a function touches.

@@ -6,19 +6,11 @@ use datum::{
 };
 
 use expression::BindContext;
-use expression::Volatility::Pure;
 use expression::call::infer::{infer_json, integer_type, text_column};
 use expression::call::json::json;
 use expression::call::width::characters_max;
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprType};
-
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
 
 /// What it costs to look at two values.
 const TICKS_PER_PAIR: usize = 16;
@@ -26,22 +18,22 @@ const TICKS_PER_PAIR: usize = 16;
 const ANY: u8 = u8::MAX;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("json_array", (0, ANY), infer_json, json_array),
-    entry("json_object", (0, ANY), infer_object, json_object),
-    entry("json_quote", (1, 1), infer_quoted, json_quote),
-    entry("json_unquote", (1, 1), infer_quoted, json_unquote),
-    entry("json_valid", (1, 1), infer_condition, json_valid),
-    entry("json_extract", (2, ANY), infer_json, json_extract),
-    entry("json_contains", (2, 3), infer_condition, json_contains),
-    entry("json_contains_path", (3, ANY), infer_condition, json_contains_path),
-    entry("json_overlaps", (2, 2), infer_condition, json_overlaps),
+    Function::pure("json_array", (0, ANY), infer_json, json_array),
+    Function::pure("json_object", (0, ANY), infer_object, json_object),
+    Function::pure("json_quote", (1, 1), infer_quoted, json_quote),
+    Function::pure("json_unquote", (1, 1), infer_quoted, json_unquote),
+    Function::pure("json_valid", (1, 1), infer_condition, json_valid),
+    Function::pure("json_extract", (2, ANY), infer_json, json_extract),
+    Function::pure("json_contains", (2, 3), infer_condition, json_contains),
+    Function::pure("json_contains_path", (3, ANY), infer_condition, json_contains_path),
+    Function::pure("json_overlaps", (2, 2), infer_condition, json_overlaps),
     // The operator; no call can have this name.
-    entry("member of", (2, 2), infer_condition, member_of),
-    entry("json_keys", (1, 2), infer_json, json_keys),
-    entry("json_length", (1, 2), infer_integer, json_length),
-    entry("json_depth", (1, 1), infer_integer, json_depth),
-    entry("json_type", (1, 1), infer_type_name, json_type),
-    entry("json_pretty", (1, 1), infer_text, json_pretty),
+    Function::pure("member of", (2, 2), infer_condition, member_of),
+    Function::pure("json_keys", (1, 2), infer_json, json_keys),
+    Function::pure("json_length", (1, 2), infer_integer, json_length),
+    Function::pure("json_depth", (1, 1), infer_integer, json_depth),
+    Function::pure("json_type", (1, 1), infer_type_name, json_type),
+    Function::pure("json_pretty", (1, 1), infer_text, json_pretty),
 ];
 
 fn infer_object(

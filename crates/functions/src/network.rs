@@ -7,26 +7,21 @@ use expression::BindContext;
 use expression::call::infer::{
     binary_result, cast_integer, cast_text, made_text, truth_of_each_text, unsigned_type,
 };
-use expression::{Arguments, Function, Volatility::Pure};
+use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("inet_aton", (1, 1), infer_aton, inet_aton),
-    entry("inet_ntoa", (1, 1), infer_ntoa, inet_ntoa),
-    entry("is_ipv4", (1, 1), truth_of_each_text, is_ipv4),
-    entry("is_ipv6", (1, 1), truth_of_each_text, is_ipv6),
-    entry("is_ipv4_compat", (1, 1), truth_of_each_text, |arguments| has_form(arguments, is_compatible)),
-    entry("is_ipv4_mapped", (1, 1), truth_of_each_text, |arguments| has_form(arguments, is_mapped)),
-    entry("is_uuid", (1, 1), truth_of_each_text, is_uuid),
-    entry("uuid_to_bin", (1, 2), infer_uuid_to_bin, uuid_to_bin),
-    entry("bin_to_uuid", (1, 2), infer_bin_to_uuid, bin_to_uuid),
+    Function::pure("inet_aton", (1, 1), infer_aton, inet_aton),
+    Function::pure("inet_ntoa", (1, 1), infer_ntoa, inet_ntoa),
+    Function::pure("is_ipv4", (1, 1), truth_of_each_text, is_ipv4),
+    Function::pure("is_ipv6", (1, 1), truth_of_each_text, is_ipv6),
+    Function::pure("is_ipv4_compat", (1, 1), truth_of_each_text, |arguments| {
+        has_form(arguments, is_compatible)
+    }),
+    Function::pure("is_ipv4_mapped", (1, 1), truth_of_each_text, |arguments| has_form(arguments, is_mapped)),
+    Function::pure("is_uuid", (1, 1), truth_of_each_text, is_uuid),
+    Function::pure("uuid_to_bin", (1, 2), infer_uuid_to_bin, uuid_to_bin),
+    Function::pure("bin_to_uuid", (1, 2), infer_bin_to_uuid, bin_to_uuid),
 ];
 
 fn infer_aton(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

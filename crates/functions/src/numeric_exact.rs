@@ -3,30 +3,22 @@ use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
 use expression::BindContext;
 use expression::Locale;
-use expression::Volatility::Pure;
 use expression::call::infer::{cast_double, cast_integer, cast_text, integer_type, made_text};
 use expression::call::width::text_width;
 use expression::call::{double, is_bit_string};
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("abs", (1, 1), infer_same, abs),
-    entry("sign", (1, 1), infer_sign, sign),
-    entry("ceiling", (1, 1), infer_whole, ceiling),
-    entry("ceil", (1, 1), infer_whole, ceiling),
-    entry("floor", (1, 1), infer_whole, floor),
-    entry("round", (1, 2), infer_round, round),
-    entry("truncate", (2, 2), infer_round, truncate),
-    entry("format", (2, 3), infer_format, format),
-    entry("bit_count", (1, 1), infer_bit_count, bit_count),
+    Function::pure("abs", (1, 1), infer_same, abs),
+    Function::pure("sign", (1, 1), infer_sign, sign),
+    Function::pure("ceiling", (1, 1), infer_whole, ceiling),
+    Function::pure("ceil", (1, 1), infer_whole, ceiling),
+    Function::pure("floor", (1, 1), infer_whole, floor),
+    Function::pure("round", (1, 2), infer_round, round),
+    Function::pure("truncate", (2, 2), infer_round, truncate),
+    Function::pure("format", (2, 3), infer_format, format),
+    Function::pure("bit_count", (1, 1), infer_bit_count, bit_count),
 ];
 
 /// Leaves integers and decimals, makes everything else DOUBLE.

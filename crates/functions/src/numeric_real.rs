@@ -149,14 +149,16 @@ fn rand(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
     let seed = arguments.bits(0)?.unwrap_or(0) as u32;
     let node = arguments.exprs.as_ptr() as usize;
-    let mut states = arguments.context.random_states.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let state = states.entry(node).or_insert_with(|| {
+    let begin = || {
         let first = seed.wrapping_mul(0x10001).wrapping_add(55_555_555);
         let second = seed.wrapping_mul(0x1000_0001);
         ((u64::from(first) % RANDOM_MAX) as u32, (u64::from(second) % RANDOM_MAX) as u32)
-    });
-    let first = (u64::from(state.0) * 3 + u64::from(state.1)) % RANDOM_MAX;
-    let second = (first + u64::from(state.1) + 33) % RANDOM_MAX;
-    *state = (first as u32, second as u32);
-    Ok(Value::Double(first as f64 / RANDOM_MAX as f64))
+    };
+    let next = |state: (u32, u32)| {
+        let first = (u64::from(state.0) * 3 + u64::from(state.1)) % RANDOM_MAX;
+        let second = (first + u64::from(state.1) + 33) % RANDOM_MAX;
+        (first as u32, second as u32)
+    };
+    let (number, _) = arguments.context.next_random(node, begin, next);
+    Ok(Value::Double(f64::from(number) / RANDOM_MAX as f64))
 }

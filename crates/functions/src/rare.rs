@@ -7,7 +7,7 @@ use datum::{SqlError, Value, error_code};
 
 use expression::BindContext;
 use expression::SessionRequest;
-use expression::Volatility::{Pure, Volatile};
+use expression::Volatility::Volatile;
 use expression::call::infer::{
     binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
 };
@@ -15,22 +15,18 @@ use expression::call::width::text_width;
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("soundex", (1, 1), infer_soundex, soundex),
-    entry("export_set", (3, 5), infer_export_set, export_set),
-    entry("interval", (2, u8::MAX), infer_interval, interval),
-    Function { volatility: Volatile, ..entry("random_bytes", (1, 1), infer_random_bytes, random_bytes) },
-    entry("format_bytes", (1, 1), infer_format_bytes, format_bytes),
-    Function { volatility: Volatile, ..entry("load_file", (1, 1), infer_load_file, load_file) },
-    entry("inet6_aton", (1, 1), infer_inet6_aton, inet6_aton),
-    entry("inet6_ntoa", (1, 1), infer_inet6_ntoa, inet6_ntoa),
+    Function::pure("soundex", (1, 1), infer_soundex, soundex),
+    Function::pure("export_set", (3, 5), infer_export_set, export_set),
+    Function::pure("interval", (2, u8::MAX), infer_interval, interval),
+    Function {
+        volatility: Volatile,
+        ..Function::pure("random_bytes", (1, 1), infer_random_bytes, random_bytes)
+    },
+    Function::pure("format_bytes", (1, 1), infer_format_bytes, format_bytes),
+    Function { volatility: Volatile, ..Function::pure("load_file", (1, 1), infer_load_file, load_file) },
+    Function::pure("inet6_aton", (1, 1), infer_inet6_aton, inet6_aton),
+    Function::pure("inet6_ntoa", (1, 1), infer_inet6_ntoa, inet6_ntoa),
 ];
 
 fn infer_soundex(

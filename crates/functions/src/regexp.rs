@@ -8,25 +8,17 @@ use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
 use expression::BindContext;
-use expression::Volatility::Pure;
 use expression::call::infer::{cast_integer, cast_text, compared_texts, integer_type, text_result};
 use expression::call::width::text_width;
 use expression::pattern::{Flags, Groups, Regexp, RegexpError};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("regexp_like", (2, 3), infer_condition, regexp_like),
-    entry("regexp_instr", (2, 6), infer_number, regexp_instr),
-    entry("regexp_substr", (2, 5), infer_text, regexp_substr),
-    entry("regexp_replace", (3, 6), infer_text, regexp_replace),
+    Function::pure("regexp_like", (2, 3), infer_condition, regexp_like),
+    Function::pure("regexp_instr", (2, 6), infer_number, regexp_instr),
+    Function::pure("regexp_substr", (2, 5), infer_text, regexp_substr),
+    Function::pure("regexp_replace", (3, 6), infer_text, regexp_replace),
 ];
 
 /// The index of the first argument after the texts: where counting positions starts.

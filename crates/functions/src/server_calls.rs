@@ -8,38 +8,27 @@ use datum::{SqlError, Value, error_code};
 use expression::BindContext;
 use expression::Volatility::{Pure, Statement, Volatile};
 use expression::call::infer::{cast_double, cast_text, integer_type, system_text, unsigned_type};
-use expression::{Arguments, Function, Volatility};
+use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(
-    name: &'static str,
-    counts: (u8, u8),
-    volatility: Volatility,
-    infer: Infer,
-    evaluate: Evaluate,
-) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("uuid_short", (0, 0), Volatile, |_, _, _| Ok(unsigned_type()), uuid_short),
-    entry("icu_version", (0, 0), Statement, |_, _, _| Ok(system_text(4)), icu_version),
-    entry("name_const", (2, 2), Pure, infer_name_const, |arguments| Ok(arguments.value(1)?.into_owned())),
-    entry("validate_password_strength", (1, 1), Pure, infer_texts, validate_password_strength),
-    entry(
+    Function::new("uuid_short", (0, 0), Volatile, |_, _, _| Ok(unsigned_type()), uuid_short),
+    Function::new("icu_version", (0, 0), Statement, |_, _, _| Ok(system_text(4)), icu_version),
+    Function::new("name_const", (2, 2), Pure, infer_name_const, |arguments| {
+        Ok(arguments.value(1)?.into_owned())
+    }),
+    Function::new("validate_password_strength", (1, 1), Pure, infer_texts, validate_password_strength),
+    Function::new(
         "ps_current_thread_id",
         (0, 0),
         Statement,
         |_, _, _| Ok(unsigned_type()),
         |arguments| Ok(Value::UInt(arguments.context.settings.connection_id)),
     ),
-    entry("ps_thread_id", (1, 1), Statement, infer_thread_id, ps_thread_id),
-    entry("statement_digest", (1, 1), Statement, infer_digest, statement_digest),
-    entry("statement_digest_text", (1, 1), Statement, infer_digest_text, statement_digest_text),
-    entry("format_pico_time", (1, 1), Pure, infer_pico_time, format_pico_time),
+    Function::new("ps_thread_id", (1, 1), Statement, infer_thread_id, ps_thread_id),
+    Function::new("statement_digest", (1, 1), Statement, infer_digest, statement_digest),
+    Function::new("statement_digest_text", (1, 1), Statement, infer_digest_text, statement_digest_text),
+    Function::new("format_pico_time", (1, 1), Pure, infer_pico_time, format_pico_time),
 ];
 
 fn infer_texts(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

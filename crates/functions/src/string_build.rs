@@ -13,34 +13,27 @@ use expression::call::infer::{
 };
 use expression::call::text_or_null;
 use expression::call::width::text_width;
-use expression::{Arguments, Function, Volatility::Pure};
+use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
 
 /// Bytes that are copied between two looks at others.
 const COPY_PIECE: usize = 64 * 1024;
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 /// `char` gives binary text; CHAR(.. USING charset) is bound as a conversion around it.
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("concat", (1, u8::MAX), infer_concat, concat),
-    entry("concat_ws", (2, u8::MAX), infer_concat, concat_ws),
-    entry("repeat", (2, 2), infer_grown, repeat),
-    entry("space", (1, 1), infer_space, space),
-    entry("lpad", (3, 3), infer_pad, lpad),
-    entry("rpad", (3, 3), infer_pad, rpad),
-    entry("replace", (3, 3), infer_replace, replace),
-    entry("insert", (4, 4), infer_insert, insert),
-    entry("reverse", (1, 1), infer_concat, reverse),
-    entry("quote", (1, 1), infer_quote, quote),
-    entry("elt", (2, u8::MAX), infer_elt, elt),
-    entry("make_set", (2, u8::MAX), infer_elt, make_set),
-    entry("char", (1, u8::MAX), infer_char, char_codes),
+    Function::pure("concat", (1, u8::MAX), infer_concat, concat),
+    Function::pure("concat_ws", (2, u8::MAX), infer_concat, concat_ws),
+    Function::pure("repeat", (2, 2), infer_grown, repeat),
+    Function::pure("space", (1, 1), infer_space, space),
+    Function::pure("lpad", (3, 3), infer_pad, lpad),
+    Function::pure("rpad", (3, 3), infer_pad, rpad),
+    Function::pure("replace", (3, 3), infer_replace, replace),
+    Function::pure("insert", (4, 4), infer_insert, insert),
+    Function::pure("reverse", (1, 1), infer_concat, reverse),
+    Function::pure("quote", (1, 1), infer_quote, quote),
+    Function::pure("elt", (2, u8::MAX), infer_elt, elt),
+    Function::pure("make_set", (2, u8::MAX), infer_elt, make_set),
+    Function::pure("char", (1, u8::MAX), infer_char, char_codes),
 ];
 
 fn total_length(arguments: &[Expr]) -> u64 {

@@ -7,30 +7,23 @@ use env::LONG_PIECE;
 use expression::BindContext;
 use expression::call::infer::{cast_integer, counted_text, text_column, text_of_first, text_result};
 use expression::call::width::{characters_max, text_width};
-use expression::{Arguments, Function, Volatility::Pure};
+use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType, Reading};
-
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
 
 /// `trim_leading` and `trim_trailing` are the binder's names for TRIM(LEADING x FROM y) and its twin; all of
 /// the family take the text first and what to remove second.
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("substring", (2, 3), infer_cut, substring),
-    entry("substr", (2, 3), infer_cut, substring),
-    entry("mid", (3, 3), infer_cut, substring),
-    entry("left", (2, 2), infer_cut, left),
-    entry("right", (2, 2), infer_cut, right),
-    entry("substring_index", (3, 3), infer_substring_index, substring_index),
-    entry("trim", (1, 2), infer_trim, trim_both),
-    entry("trim_leading", (1, 2), infer_trim, trim_leading),
-    entry("trim_trailing", (1, 2), infer_trim, trim_trailing),
-    entry("ltrim", (1, 1), infer_trim, trim_leading),
-    entry("rtrim", (1, 1), infer_trim, trim_trailing),
+    Function::pure("substring", (2, 3), infer_cut, substring),
+    Function::pure("substr", (2, 3), infer_cut, substring),
+    Function::pure("mid", (3, 3), infer_cut, substring),
+    Function::pure("left", (2, 2), infer_cut, left),
+    Function::pure("right", (2, 2), infer_cut, right),
+    Function::pure("substring_index", (3, 3), infer_substring_index, substring_index),
+    Function::pure("trim", (1, 2), infer_trim, trim_both),
+    Function::pure("trim_leading", (1, 2), infer_trim, trim_leading),
+    Function::pure("trim_trailing", (1, 2), infer_trim, trim_trailing),
+    Function::pure("ltrim", (1, 1), infer_trim, trim_leading),
+    Function::pure("rtrim", (1, 1), infer_trim, trim_trailing),
 ];
 
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

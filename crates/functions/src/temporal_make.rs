@@ -2,7 +2,6 @@
 use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 
 use expression::BindContext;
-use expression::Volatility::Pure;
 use expression::call::MomentOrTime;
 use expression::call::infer::{
     cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_time, digits_of,
@@ -12,25 +11,18 @@ use expression::call::moment_text;
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("makedate", (2, 2), infer_date_of_integers, makedate),
-    entry("from_days", (1, 1), infer_date_of_integers, from_days),
-    entry("maketime", (3, 3), infer_maketime, maketime),
-    entry("sec_to_time", (1, 1), infer_sec_to_time, sec_to_time),
-    entry("datediff", (2, 2), infer_datediff, datediff),
-    entry("timediff", (2, 2), infer_timediff, timediff),
-    entry("addtime", (2, 2), infer_addtime, addtime),
-    entry("subtime", (2, 2), infer_addtime, subtime),
-    entry("timestamp", (1, 2), infer_timestamp, timestamp),
-    entry("period_add", (2, 2), infer_integers, period_add),
-    entry("period_diff", (2, 2), infer_integers, period_diff),
+    Function::pure("makedate", (2, 2), infer_date_of_integers, makedate),
+    Function::pure("from_days", (1, 1), infer_date_of_integers, from_days),
+    Function::pure("maketime", (3, 3), infer_maketime, maketime),
+    Function::pure("sec_to_time", (1, 1), infer_sec_to_time, sec_to_time),
+    Function::pure("datediff", (2, 2), infer_datediff, datediff),
+    Function::pure("timediff", (2, 2), infer_timediff, timediff),
+    Function::pure("addtime", (2, 2), infer_addtime, addtime),
+    Function::pure("subtime", (2, 2), infer_addtime, subtime),
+    Function::pure("timestamp", (1, 2), infer_timestamp, timestamp),
+    Function::pure("period_add", (2, 2), infer_integers, period_add),
+    Function::pure("period_diff", (2, 2), infer_integers, period_diff),
 ];
 
 fn numeric(kind: TypeKind) -> ExprType {

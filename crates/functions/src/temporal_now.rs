@@ -7,38 +7,25 @@ use expression::BindContext;
 use expression::EvalContext;
 use expression::Volatility::{Statement, Volatile};
 use expression::call::infer::{cast_calendar_datetime, cast_datetime, cast_text, made_text};
-use expression::{Arguments, Function, Volatility};
+use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(
-    name: &'static str,
-    counts: (u8, u8),
-    volatility: Volatility,
-    infer: Infer,
-    evaluate: Evaluate,
-) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("now", (0, 1), Statement, infer_moment, now),
-    entry("current_timestamp", (0, 1), Statement, infer_moment, now),
-    entry("localtime", (0, 1), Statement, infer_moment, now),
-    entry("localtimestamp", (0, 1), Statement, infer_moment, now),
-    entry("utc_timestamp", (0, 1), Statement, infer_moment, utc_timestamp),
-    entry("sysdate", (0, 1), Volatile, infer_moment, sysdate),
-    entry("curdate", (0, 0), Statement, infer_date, curdate),
-    entry("current_date", (0, 0), Statement, infer_date, curdate),
-    entry("utc_date", (0, 0), Statement, infer_date, utc_date),
-    entry("curtime", (0, 1), Statement, infer_time, curtime),
-    entry("current_time", (0, 1), Statement, infer_time, curtime),
-    entry("utc_time", (0, 1), Statement, infer_time, utc_time),
-    entry("unix_timestamp", (0, 1), Statement, infer_unix_timestamp, unix_timestamp),
-    entry("from_unixtime", (1, 2), Statement, infer_from_unixtime, from_unixtime),
-    entry("convert_tz", (3, 3), Statement, infer_convert_tz, convert_tz),
+    Function::new("now", (0, 1), Statement, infer_moment, now),
+    Function::new("current_timestamp", (0, 1), Statement, infer_moment, now),
+    Function::new("localtime", (0, 1), Statement, infer_moment, now),
+    Function::new("localtimestamp", (0, 1), Statement, infer_moment, now),
+    Function::new("utc_timestamp", (0, 1), Statement, infer_moment, utc_timestamp),
+    Function::new("sysdate", (0, 1), Volatile, infer_moment, sysdate),
+    Function::new("curdate", (0, 0), Statement, infer_date, curdate),
+    Function::new("current_date", (0, 0), Statement, infer_date, curdate),
+    Function::new("utc_date", (0, 0), Statement, infer_date, utc_date),
+    Function::new("curtime", (0, 1), Statement, infer_time, curtime),
+    Function::new("current_time", (0, 1), Statement, infer_time, curtime),
+    Function::new("utc_time", (0, 1), Statement, infer_time, utc_time),
+    Function::new("unix_timestamp", (0, 1), Statement, infer_unix_timestamp, unix_timestamp),
+    Function::new("from_unixtime", (1, 2), Statement, infer_from_unixtime, from_unixtime),
+    Function::new("convert_tz", (3, 3), Statement, infer_convert_tz, convert_tz),
 ];
 
 /// The fractional digits asked for by a literal argument; more than 6 is error 1426.

@@ -2,7 +2,6 @@
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
 use expression::BindContext;
-use expression::Volatility::Pure;
 use expression::call::infer::{
     cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_part_datetime,
     cast_time, integer_type, made_text,
@@ -10,37 +9,30 @@ use expression::call::infer::{
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprType};
 
-type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
-type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
-
-const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
-    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
-}
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("year", (1, 1), infer_year, year),
-    entry("quarter", (1, 1), infer_of_datetime, quarter),
-    entry("month", (1, 1), infer_of_datetime, month),
-    entry("day", (1, 1), infer_of_datetime, day),
-    entry("dayofmonth", (1, 1), infer_of_datetime, day),
-    entry("dayofweek", (1, 1), infer_of_datetime, day_of_week),
-    entry("weekday", (1, 1), infer_of_datetime, weekday),
-    entry("dayofyear", (1, 1), infer_of_datetime, day_of_year),
-    entry("week", (1, 2), infer_of_datetime, week),
-    entry("weekofyear", (1, 1), infer_of_datetime, week_of_year),
-    entry("yearweek", (1, 2), infer_of_datetime, year_week),
-    entry("to_days", (1, 1), infer_of_datetime, to_days),
-    entry("to_seconds", (1, 1), infer_of_datetime, to_seconds),
-    entry("dayname", (1, 1), infer_name, day_name),
-    entry("monthname", (1, 1), infer_name, month_name),
-    entry("hour", (1, 1), infer_of_time, hour),
-    entry("minute", (1, 1), infer_of_time, minute),
-    entry("second", (1, 1), infer_of_time, second),
-    entry("microsecond", (1, 1), infer_of_time, microsecond),
-    entry("time_to_sec", (1, 1), infer_of_time, time_to_sec),
-    entry("date", (1, 1), infer_date, date),
-    entry("last_day", (1, 1), infer_date, last_day),
-    entry("time", (1, 1), infer_time, time),
+    Function::pure("year", (1, 1), infer_year, year),
+    Function::pure("quarter", (1, 1), infer_of_datetime, quarter),
+    Function::pure("month", (1, 1), infer_of_datetime, month),
+    Function::pure("day", (1, 1), infer_of_datetime, day),
+    Function::pure("dayofmonth", (1, 1), infer_of_datetime, day),
+    Function::pure("dayofweek", (1, 1), infer_of_datetime, day_of_week),
+    Function::pure("weekday", (1, 1), infer_of_datetime, weekday),
+    Function::pure("dayofyear", (1, 1), infer_of_datetime, day_of_year),
+    Function::pure("week", (1, 2), infer_of_datetime, week),
+    Function::pure("weekofyear", (1, 1), infer_of_datetime, week_of_year),
+    Function::pure("yearweek", (1, 2), infer_of_datetime, year_week),
+    Function::pure("to_days", (1, 1), infer_of_datetime, to_days),
+    Function::pure("to_seconds", (1, 1), infer_of_datetime, to_seconds),
+    Function::pure("dayname", (1, 1), infer_name, day_name),
+    Function::pure("monthname", (1, 1), infer_name, month_name),
+    Function::pure("hour", (1, 1), infer_of_time, hour),
+    Function::pure("minute", (1, 1), infer_of_time, minute),
+    Function::pure("second", (1, 1), infer_of_time, second),
+    Function::pure("microsecond", (1, 1), infer_of_time, microsecond),
+    Function::pure("time_to_sec", (1, 1), infer_of_time, time_to_sec),
+    Function::pure("date", (1, 1), infer_date, date),
+    Function::pure("last_day", (1, 1), infer_date, last_day),
+    Function::pure("time", (1, 1), infer_time, time),
 ];
 
 /// The date first; a second argument is a number.

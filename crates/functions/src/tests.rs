@@ -1,42 +1,13 @@
 //! Functions over literal text, with results as MySQL 9.7 gives them.
-use std::sync::Arc;
-
-use datum::{ColumnType, Condition, Value};
+use datum::{ColumnType, Value};
 
 use expression::Arguments;
 use expression::BindContext;
+use expression::EvalContext;
 use expression::{Coercibility, Expr, ExprType};
-use expression::{EvalContext, SessionServices, StatementSettings};
-
-struct Silent;
-
-impl SessionServices for Silent {
-    fn warn(&self, _condition: Condition) {}
-    fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
-        None
-    }
-    fn set_user_variable(
-        &self,
-        _name: &str,
-        _value: Value,
-        _column_type: ColumnType,
-    ) -> Result<(), datum::SqlError> {
-        Ok(())
-    }
-    fn last_insert_id(&self) -> u64 {
-        0
-    }
-    fn set_last_insert_id(&self, _id: u64) {}
-    fn row_count(&self) -> i64 {
-        -1
-    }
-    fn found_rows(&self) -> u64 {
-        0
-    }
-}
 
 fn context() -> EvalContext {
-    EvalContext::new(Arc::new(StatementSettings::default()), Arc::new(Silent))
+    EvalContext::of_constants(&BindContext::default())
 }
 
 /// Stands for NULL among the arguments below.

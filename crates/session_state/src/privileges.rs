@@ -25,28 +25,20 @@ pub struct Privileges {
 
 impl Privileges {
     pub fn new(instance: &Instance, connection: &ConnectionInfo) -> Privileges {
-        let mut privileges = Privileges {
-            name: AccountName::new(&connection.account_user, &connection.account_host),
-            client: connection.peer.map_or(ClientHost::Local, |peer| ClientHost::Address(peer.ip())),
-            account: None,
-            access: Access::default(),
-            active_roles: Vec::new(),
-            version: 0,
-            is_unlimited: false,
-        };
-        privileges.refresh(instance);
-        if let Some(account) = privileges.account.clone() {
-            let roles = instance.roles_at_login(&account);
-            privileges.activate_roles(instance, roles);
-        }
-        privileges
+        let name = AccountName::new(&connection.account_user, &connection.account_host);
+        let client = connection.peer.map_or(ClientHost::Local, |peer| ClientHost::Address(peer.ip()));
+        Privileges::at_login(instance, name, client)
     }
 
     /// Of an account that nobody has logged in to: the definer of a program.
     pub fn of_account(instance: &Instance, user: &str, host: &str) -> Privileges {
+        Privileges::at_login(instance, AccountName::new(user, host), ClientHost::Local)
+    }
+
+    fn at_login(instance: &Instance, name: AccountName, client: ClientHost) -> Privileges {
         let mut privileges = Privileges {
-            name: AccountName::new(user, host),
-            client: ClientHost::Local,
+            name,
+            client,
             account: None,
             access: Access::default(),
             active_roles: Vec::new(),

@@ -176,6 +176,10 @@ impl Caller<'_> {
         if definition.read_only {
             return Err(error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[name, &"read only"]));
         }
+        let persists = matches!(scope, VariableScope::Persist | VariableScope::PersistOnly);
+        if persists && matches!(definition.name, GTID_PURGED | GTID_SLAVE_POS) {
+            return Err(error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[name, &"non persistent"]));
+        }
         match scope {
             VariableScope::Unspecified | VariableScope::Session if !definition.has_session() => {
                 Err(error_code::ER_GLOBAL_VARIABLE.with(&[name]))

@@ -2,42 +2,13 @@
 //!
 //! A line is function, DISTINCT or nothing, column, `all` rows or `none`, and the result: NULL or `=text`.
 //! GROUP_CONCAT is ordered by its column, descending.
-use std::sync::Arc;
-
 use collation::CollationId;
-use datum::{ColumnType, Condition, Date, Decimal, Time, TypeKind, Value};
+use datum::{ColumnType, Date, Decimal, Time, TypeKind, Value};
 
 use super::{AggregateCall, AggregateFunction, AggregateOrder};
 use crate::build::BindContext;
-use crate::context::{EvalContext, SessionServices, StatementSettings};
+use crate::context::EvalContext;
 use crate::expr::Expr;
-
-struct Silent;
-
-impl SessionServices for Silent {
-    fn warn(&self, _condition: Condition) {}
-    fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
-        None
-    }
-    fn set_user_variable(
-        &self,
-        _name: &str,
-        _value: Value,
-        _column_type: ColumnType,
-    ) -> Result<(), datum::SqlError> {
-        Ok(())
-    }
-    fn last_insert_id(&self) -> u64 {
-        0
-    }
-    fn set_last_insert_id(&self, _id: u64) {}
-    fn row_count(&self) -> i64 {
-        -1
-    }
-    fn found_rows(&self) -> u64 {
-        0
-    }
-}
 
 const COLUMNS: [&str; 7] = ["i", "b", "d", "f", "s", "dt", "tm"];
 
@@ -76,7 +47,7 @@ fn rows() -> Vec<Vec<Value>> {
 
 fn result(function: &str, distinct: &str, name: &str, rows: &[Vec<Value>]) -> String {
     let bind = BindContext::default();
-    let context = EvalContext::new(Arc::new(StatementSettings::default()), Arc::new(Silent));
+    let context = EvalContext::of_constants(&BindContext::default());
     let index = COLUMNS.iter().position(|column| *column == name).unwrap();
     let argument = || Expr::column(index, column_type(name));
     let function = AggregateFunction::by_name(function).unwrap();

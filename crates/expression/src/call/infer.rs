@@ -275,43 +275,33 @@ pub fn digits_of(bind: &BindContext, expr: &Expr, is_time: bool) -> u8 {
 
 /// Makes the argument a DATETIME with the digits it has; gives those digits.
 pub fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    // Parts of a date can be asked for whatever the SQL mode says about zero dates.
+    cast_marked_datetime(bind, expr, Coercibility::Ignorable)
+}
+
+/// As `cast_datetime`, for functions that find parts in numbers below the first date, too.
+pub fn cast_part_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    cast_marked_datetime(bind, expr, Coercibility::SystemConstant)
+}
+
+/// As `cast_datetime`, for functions that need a place in the calendar.
+pub fn cast_calendar_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    cast_marked_datetime(bind, expr, Coercibility::NoCollation)
+}
+
+/// As `cast_datetime`, giving NULL for dates that the SQL mode forbids.
+pub fn cast_allowed_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    cast_marked_datetime(bind, expr, Coercibility::Numeric)
+}
+
+/// `mark` tells `evaluate::cast` what the moment is for: a moment's coercibility means nothing else.
+fn cast_marked_datetime(bind: &BindContext, expr: &mut Expr, mark: Coercibility) -> Result<u8, SqlError> {
     if let TypeKind::DateTime { fsp } = expr.ty.column.kind {
         return Ok(fsp);
     }
     let fsp = digits_of(bind, expr, false);
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
-    // Parts of a date can be asked for whatever the SQL mode says about zero dates: see `evaluate::cast`.
-    expr.ty.coercibility = Coercibility::Ignorable;
-    Ok(fsp)
-}
-
-/// As `cast_datetime`, for functions that find parts in numbers below the first date, too.
-pub fn cast_part_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
-    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
-    let fsp = cast_datetime(bind, expr)?;
-    if !is_moment {
-        expr.ty.coercibility = Coercibility::SystemConstant;
-    }
-    Ok(fsp)
-}
-
-/// As `cast_datetime`, for functions that need a place in the calendar.
-pub fn cast_calendar_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
-    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
-    let fsp = cast_datetime(bind, expr)?;
-    if !is_moment {
-        expr.ty.coercibility = Coercibility::NoCollation;
-    }
-    Ok(fsp)
-}
-
-/// As `cast_datetime`, giving NULL for dates that the SQL mode forbids.
-pub fn cast_allowed_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
-    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
-    let fsp = cast_datetime(bind, expr)?;
-    if !is_moment {
-        expr.ty.coercibility = Coercibility::Numeric;
-    }
+    expr.ty.coercibility = mark;
     Ok(fsp)
 }
 

@@ -57,10 +57,7 @@ fn order(
 
 /// Whether the warnings of a comparison are of a constant text that meets numbers. A CASE asks for each of its conditions.
 fn is_converted_once(mode: CompareMode, left: &Expr, right: &Expr) -> bool {
-    let is_constant = |expr: &Expr| {
-        matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
-            && expr.ty.column.kind.is_string()
-    };
+    let is_constant = |expr: &Expr| expr.is_given_constant() && expr.ty.column.kind.is_string();
     let is_number =
         |expr: &Expr| expr.ty.column.kind.is_numeric() && !matches!(expr.kind, ExprKind::CaseOperand);
     matches!(mode, CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)

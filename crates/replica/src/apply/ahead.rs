@@ -5,38 +5,36 @@
 //! is bounded by bytes of events (`replica_read_ahead_size`) and by a part of the pool, so pages are still there when they
 //! are needed. Runs beside the applier, on its task (decision 0071).
 use std::collections::{HashMap, VecDeque};
-use std::future::{Future, poll_fn};
+use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use binlog::{Checksum, Event, RowImage, Rows, TableMap, event_type, split_event};
+use binlog::{Checksum, Event, Rows, TableMap, event_type, split_event};
 use catalog::{LockMode, LockName, LockOwner};
-use datum::Value;
+use datum::{SqlError, Value};
 use engine::TreeId;
 use instance::Instance;
 use instance::replication::Channel;
 use table::ReadyTable;
 
+use super::applier::event_error;
 use super::columns::Columns;
+use super::find::{index_key, row_key, unique_indexes};
 
 /// The part of the pool that may be asked for ahead.
 const POOL_SHARE: u64 = 8;
 /// Tables that are remembered with their columns.
 const TABLES_MAX: usize = 256;
 
-/// Lets `main` go on to its end, and `aside`, which has none, as far as it comes meanwhile.
-pub(super) async fn beside<T>(aside: impl Future<Output = ()>, main: impl Future<Output = T>) -> T {
-    let (mut aside, mut main) = (pin!(aside), pin!(main));
-    let mut is_over = false;
-    poll_fn(|context| {
-        if let Poll::Ready(done) = main.as_mut().poll(context) {
-            return Poll::Ready(done);
-        }
-        is_over = is_over || aside.as_mut().poll(context).is_ready();
-        Poll::Pending
-    })
-    .await
+/// How much may be asked for ahead of the applier.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Of events.
+    bytes: usize,
+    /// That were not in memory.
+    pages: u64,
 }
 
 struct Ahead {
@@ -55,7 +53,7 @@ struct Ahead {
 }
 
 /// Reads ahead until it is dropped.
-pub(super) async fn read_ahead(instance: Arc<Instance>, channel: Arc<Channel>) {
+pub(super) async fn read_ahead(instance: Arc<Instance>, channel: Arc<Channel>) -> Infallible {
     let owner = LockOwner(u64::from(instance.next_connection_id().0));
     let mut ahead = Ahead {
         instance,
@@ -71,12 +69,13 @@ pub(super) async fn read_ahead(instance: Arc<Instance>, channel: Arc<Channel>) {
     loop {
         let channel = ahead.channel.clone();
         let mut news = pin!(channel.relay.news());
-        while let Some(event) = ahead.next_event() {
+        let limits = ahead.limits();
+        while let Some(event) = ahead.next_event(limits) {
             ahead.ask(&event).await;
             env::yield_now().await;
         }
         // The applier makes room without news, in the same task.
-        let (first, is_full) = (channel.relay.first(), ahead.is_full());
+        let (first, is_full) = (channel.relay.first(), ahead.is_full(limits));
         poll_fn(|context| {
             let has_room = is_full && channel.relay.first() != first;
             if has_room { Poll::Ready(()) } else { news.as_mut().poll(context) }
@@ -86,15 +85,16 @@ pub(super) async fn read_ahead(instance: Arc<Instance>, channel: Arc<Channel>) {
 }
 
 impl Ahead {
-    /// How many bytes of events may be looked at ahead.
-    fn bytes_max(&self) -> usize {
+    fn limits(&self) -> Limits {
         let size = self.instance.globals.by_name("replica_read_ahead_size").as_unsigned();
-        usize::try_from(size).unwrap_or(usize::MAX)
+        Limits {
+            bytes: usize::try_from(size).unwrap_or(usize::MAX),
+            pages: self.instance.engine().stats().pool_pages_total / POOL_SHARE,
+        }
     }
 
-    fn is_full(&self) -> bool {
-        let pages_max = self.instance.engine().stats().pool_pages_total / POOL_SHARE;
-        self.bytes >= self.bytes_max() || self.pages >= pages_max
+    fn is_full(&self, limits: Limits) -> bool {
+        self.bytes >= limits.bytes || self.pages >= limits.pages
     }
 
     /// What the applier has come to is not ahead any more.
@@ -110,10 +110,10 @@ impl Ahead {
     }
 
     /// The next event that says something of rows. `None`: there is none, or enough was asked for.
-    fn next_event(&mut self) -> Option<Vec<u8>> {
+    fn next_event(&mut self, limits: Limits) -> Option<Vec<u8>> {
         self.pass();
         loop {
-            if self.is_full() {
+            if self.is_full(limits) {
                 return None;
             }
             let look = |number: u64, event: &[u8]| {
@@ -197,44 +197,43 @@ fn is_of_rows(kind: u8) -> bool {
 }
 
 /// The keys that the rows of an event are looked up by, each with its tree: those that the row is found by, and of a new
-/// row those that have to be free.
-fn keys_of(columns: &Columns, table: &ReadyTable, rows: &Rows) -> Vec<(TreeId, Vec<Vec<u8>>)> {
-    let (definition, layout) = (table.definition(), table.layout());
-    let mut keys: HashMap<TreeId, Vec<Vec<u8>>> = HashMap::new();
+/// row those that have to be free. Of an event that cannot be read, those before the fault.
+fn keys_of(columns: &Columns, table: &ReadyTable, rows: &Rows) -> HashMap<TreeId, Vec<Vec<u8>>> {
+    let mut keys = HashMap::new();
     for change in rows.changes(&columns.map) {
-        let Ok(change) = change else { break };
-        let is_new = change.before.is_none();
-        let Some(image) = change.before.or(change.after) else { continue };
-        let Some(image) = placed(columns, image) else { continue };
-        let row_key = key_of(&layout.clustered, &image).filter(|_| !layout.clustered.is_empty());
-        let has_row_key = row_key.is_some();
-        keys.entry(layout.tree).or_default().extend(row_key);
-        for (index, of) in definition.indexes.iter().zip(&layout.indexes) {
-            if of.clustered || of.multi_valued || !index.is_unique() {
-                continue;
-            }
-            let Some(key) = key_of(&of.parts, &image) else { continue };
-            if is_new || !has_row_key {
-                keys.entry(of.tree).or_default().push(key);
-            }
-            if !is_new {
-                break;
-            }
+        let added = change.map_err(|error| event_error(&error)).and_then(|change| {
+            let is_new = change.before.is_none();
+            let image = columns.placed(change.before.or(change.after).unwrap_or_default())?;
+            add_keys(table, &image, is_new, &mut keys)
+        });
+        if added.is_err() {
+            break;
         }
     }
-    keys.into_iter().collect()
+    keys
 }
 
-fn placed(columns: &Columns, image: RowImage) -> Option<Vec<Option<Value>>> {
-    columns.placed(image).ok()
-}
-
-/// `None` where the image has not all of it, or a NULL.
-fn key_of(parts: &[table::KeyPart], image: &[Option<Value>]) -> Option<Vec<u8>> {
-    let mut key = Vec::with_capacity(32);
-    for part in parts {
-        let value = image[part.column].as_ref().filter(|value| !value.is_null())?;
-        part.write(value, &mut key).ok()?;
+fn add_keys(
+    table: &ReadyTable,
+    image: &[Option<Value>],
+    is_new: bool,
+    keys: &mut HashMap<TreeId, Vec<Vec<u8>>>,
+) -> Result<(), SqlError> {
+    let layout = table.layout();
+    let mut add = |tree, key| keys.entry(tree).or_default().push(key);
+    let row_key = row_key(table, image)?;
+    // The row is found by its clustered key, else by the first unique one.
+    let others = match (is_new, &row_key) {
+        (true, _) => usize::MAX,
+        (false, Some(_)) => 0,
+        (false, None) => 1,
+    };
+    if let Some(key) = row_key {
+        add(layout.tree, key);
     }
-    Some(key)
+    let is_other = |index: &usize| !layout.indexes[*index].clustered && !layout.indexes[*index].multi_valued;
+    for index in unique_indexes(table, image).filter(is_other).take(others) {
+        add(layout.indexes[index].tree, index_key(table, index, image)?);
+    }
+    Ok(())
 }

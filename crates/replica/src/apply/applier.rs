@@ -10,7 +10,7 @@ use instance::replication::{
 use instance::{Instance, LogLevel, unix_now_us};
 
 use super::ApplierSession;
-use super::ahead::{beside, read_ahead};
+use super::ahead::read_ahead;
 use super::created::created_with_rows;
 use super::engine_failed;
 use super::gathering::Gathering;
@@ -72,7 +72,11 @@ pub(super) struct Applier {
 pub async fn apply_channel(instance: Arc<Instance>, families: &'static dyn Families, channel: Arc<Channel>) {
     let mut applier = Applier::new(instance.clone(), families, channel.clone());
     channel.status.lock().applier_thread = Some(applier.session.connection().id.0);
-    let result = beside(read_ahead(instance.clone(), channel.clone()), applier.run()).await;
+    let result = tokio::select! {
+        biased;
+        result = applier.run() => result,
+        never = read_ahead(instance.clone(), channel.clone()) => match never {},
+    };
     applier.close_workers().await;
     let settled = applier.settling.all().await.map_err(engine_failed);
     {

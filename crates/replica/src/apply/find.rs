@@ -32,6 +32,34 @@ fn is_same(table: &TableDef, row: &[Value], image: &[Option<Value>]) -> bool {
     })
 }
 
+/// The clustered key of an image that has all of it.
+pub fn row_key(table: &ReadyTable, image: &[Option<Value>]) -> Result<Option<Vec<u8>>, SqlError> {
+    let clustered = table.definition().clustering_index().filter(|index| has_all(index, image, false));
+    if clustered.is_none() {
+        return Ok(None);
+    }
+    let mut key = Vec::with_capacity(32);
+    for part in &table.layout().clustered {
+        part.write(image[part.column].as_ref().unwrap_or(&Value::Null), &mut key)?;
+    }
+    Ok(Some(key))
+}
+
+/// The unique indexes of which an image has all, without NULL.
+pub fn unique_indexes(table: &ReadyTable, image: &[Option<Value>]) -> impl Iterator<Item = usize> {
+    let indexes = table.definition().indexes.iter().enumerate();
+    let has = indexes.filter(|(_, index)| index.is_unique() && has_all(index, image, false));
+    has.map(|(place, _)| place)
+}
+
+/// What the keys of an index begin with that have the image's values.
+pub fn index_key(table: &ReadyTable, index: usize, image: &[Option<Value>]) -> Result<Vec<u8>, SqlError> {
+    let layout = &table.layout().indexes[index];
+    let values: Vec<&Value> =
+        layout.parts.iter().map(|part| image[part.column].as_ref().unwrap_or(&Value::Null)).collect();
+    layout.prefix(&values)
+}
+
 /// The row of the image.
 pub async fn find_row(
     table: &ReadyTable,
@@ -41,17 +69,11 @@ pub async fn find_row(
 ) -> Result<Option<Found>, SqlError> {
     let (definition, layout) = (table.definition(), table.layout());
     let mode = ReadMode::Locking(LockMode::Exclusive, wait);
-    let clustered = definition.clustering_index().filter(|index| has_all(index, image, false));
-    if clustered.is_some() {
-        let mut key = Vec::with_capacity(32);
-        for part in &layout.clustered {
-            part.write(image[part.column].as_ref().unwrap_or(&Value::Null), &mut key)?;
-        }
+    if let Some(key) = row_key(table, image)? {
         let row = table.read_row_at(transaction, &key, mode).await?;
         return Ok(row.map(|row| (key, row)));
     }
-    let unique =
-        definition.indexes.iter().position(|index| index.is_unique() && has_all(index, image, false));
+    let unique = unique_indexes(table, image).next();
     let any = || definition.indexes.iter().position(|index| has_all(index, image, true));
     match unique.or_else(any) {
         Some(index) => find_by_index(table, transaction, index, image, mode).await,
@@ -66,11 +88,9 @@ async fn find_by_index(
     image: &[Option<Value>],
     mode: ReadMode,
 ) -> Result<Option<Found>, SqlError> {
-    let layout = &table.layout().indexes[index];
-    let values: Vec<&Value> =
-        layout.parts.iter().map(|part| image[part.column].as_ref().unwrap_or(&Value::Null)).collect();
-    let range = KeyRange::prefix(&layout.prefix(&values)?);
-    find_in(table, transaction, (layout.tree, range), Some(index), image, mode).await
+    let range = KeyRange::prefix(&index_key(table, index, image)?);
+    let tree = table.layout().indexes[index].tree;
+    find_in(table, transaction, (tree, range), Some(index), image, mode).await
 }
 
 /// The first row of a range of the table's own tree, or of an index, that is as the image says.

@@ -109,22 +109,14 @@ fn write_text(value: &Value, column: &ColumnMeta, out: &mut Vec<u8>) {
     let digits = (column.decimals < NOT_FIXED).then_some((0, column.decimals));
     // The fractional digits of a column that is no moment (a string, say) are not in its definition.
     let fraction = if column.decimals <= 6 { column.decimals } else { 6 };
+    let from = out.len();
     match value {
         Value::Null => {}
         Value::Int(number) => write_integer(&number, *number < 0, column, out),
         Value::UInt(number) => write_integer(&number, false, column, out),
-        Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
-            let from = out.len();
-            match value {
-                Value::Float(number) => write_float(*number, digits, out),
-                Value::Double(number) => write_double(*number, digits, out),
-                Value::Decimal(number) => number.write_text(out),
-                _ => {}
-            }
-            if is_zerofill(column) {
-                pad_with_zeros(out, from, column.length as usize);
-            }
-        }
+        Value::Float(number) => write_float(*number, digits, out),
+        Value::Double(number) => write_double(*number, digits, out),
+        Value::Decimal(number) => number.write_text(out),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
         Value::Date(date) => date.write_text(out),
         Value::Time(time) => time.write_text(fraction, out),
@@ -140,6 +132,9 @@ fn write_text(value: &Value, column: &ColumnMeta, out: &mut Vec<u8>) {
         Value::Enum(index) => write!(out, "{index}").expect(VECTOR),
         Value::Set(members) => write!(out, "{members}").expect(VECTOR),
         Value::Json(text) => out.extend_from_slice(json_shown(text).as_bytes()),
+    }
+    if matches!(value, Value::Float(_) | Value::Double(_) | Value::Decimal(_)) && is_zerofill(column) {
+        pad_with_zeros(out, from, column.length as usize);
     }
 }
 

@@ -737,6 +737,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
+        "replica-read-ahead-size",
+        Size { min: 0, max: 64 << 20 },
+        "4M",
+        Variable,
+        "Bytes of received events whose pages a replica reads before it applies them; 0 reads none ahead.",
+    ),
+    option(
+        Storage,
         "backup-dir",
         Text,
         "",

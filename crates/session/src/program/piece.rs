@@ -25,7 +25,7 @@ type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
 
 /// What the value of an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ValueUse {
     Assigned,
     /// The operand of a CASE, of which no warning is an error by itself.
     Operand,
@@ -278,7 +278,7 @@ impl Session {
         equals: Option<usize>,
         shield: &Shield,
     ) -> Result<bool, SqlError> {
-        let test = Reading::Test(Test { equals });
+        let test = ValueUse::Test(Test { equals });
         let (value, _) = self.evaluate_piece(run, piece, test, shield).await?;
         Ok(value == Value::Int(1))
     }
@@ -288,11 +288,11 @@ impl Session {
         &mut self,
         run: &Run,
         piece: usize,
-        reading: Reading,
+        value_use: ValueUse,
         shield: &Shield,
     ) -> Result<(Value, ColumnType), SqlError> {
-        let test = match reading {
-            Reading::Test(test) => Some(test),
+        let test = match value_use {
+            ValueUse::Test(test) => Some(test),
             _ => None,
         };
         let mut kept = match self.kept_piece(run, piece) {
@@ -301,7 +301,7 @@ impl Session {
         };
         let mut plan = plan_of(&kept)?;
         // The value is assigned, or the statement around the program keeps its values.
-        let is_kept = reading == Reading::Assigned || self.programs.strictness() > Strictness::None;
+        let is_kept = value_use == ValueUse::Assigned || self.programs.strictness() > Strictness::None;
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
         if let Some(value) = self.piece_at_hand(run, plan, is_strict) {
             return value;

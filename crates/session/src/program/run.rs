@@ -12,7 +12,7 @@ use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
-use super::piece::Reading;
+use super::piece::ValueUse;
 use super::store::fits_as_it_is;
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
@@ -246,11 +246,11 @@ impl Session {
                 result?;
             }
             Instruction::Assign { slot, piece } | Instruction::Operand { slot, piece, .. } => {
-                let reading = match shared.program.instructions[at] {
-                    Instruction::Operand { .. } => Reading::Operand,
-                    _ => Reading::Assigned,
+                let value_use = match shared.program.instructions[at] {
+                    Instruction::Operand { .. } => ValueUse::Operand,
+                    _ => ValueUse::Assigned,
                 };
-                match Box::pin(self.evaluate_piece(run, *piece, reading, shield)).await {
+                match Box::pin(self.evaluate_piece(run, *piece, value_use, shield)).await {
                     Ok((value, from)) => self.assign(run, *slot, value, &from)?,
                     Err(error) => {
                         run.values[*slot] = Value::Null;
@@ -283,7 +283,7 @@ impl Session {
                 run.returned = Some(Value::Null);
                 let (value, from) = match self.returned_at_hand(run, *piece) {
                     Some(returned) => returned?,
-                    None => Box::pin(self.evaluate_piece(run, *piece, Reading::Assigned, shield)).await?,
+                    None => Box::pin(self.evaluate_piece(run, *piece, ValueUse::Assigned, shield)).await?,
                 };
                 let value = match &shared.program.returns {
                     Some(to) if fits_as_it_is(&value, to) => value,
