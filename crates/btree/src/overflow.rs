@@ -48,6 +48,13 @@ impl Stub {
     }
 }
 
+impl Stub {
+    /// How many pages of `page_bytes` the chain has.
+    pub fn pages(self, page_bytes: usize) -> u64 {
+        self.length.div_ceil((page_bytes - DATA) as u64)
+    }
+}
+
 /// Writes a chain, step by step.
 #[derive(Debug, Clone)]
 pub struct Writer {

@@ -16,7 +16,21 @@ const LEAVES_SAMPLED: u64 = 20;
 /// Background tasks hold metadata locks as owners that no session is.
 const FIRST_OWNER: u64 = 1 << 62;
 
+/// What a table takes in the store, in bytes, as of its statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredBytes {
+    /// Of the rows: the clustered index.
+    pub data: u64,
+    /// Of all other indexes.
+    pub indexes: u64,
+}
+
 impl Catalog {
+    pub fn stored_bytes(&self, table: &TableHandle) -> StoredBytes {
+        let (size, page) = (table.size(), self.engine().page_bytes());
+        StoredBytes { data: size.data_pages * page, indexes: size.index_pages * page }
+    }
+
     /// Starts making new statistics if they are due; nobody waits for them.
     pub fn renew_statistics_if_due(self: &Arc<Self>, table: &Arc<TableHandle>, now_us: i64) {
         let rows = table.if_ready().map_or(0, |table| table.estimated_rows());

@@ -185,6 +185,11 @@ impl Engine {
         }
     }
 
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.pool.page_bytes() as u64
+    }
+
     /// Whether the value stands in the record itself.
     pub(crate) fn is_inline(&self, key: &[u8], value: &[u8]) -> bool {
         let limit = btree::inline_value_max(self.pool.store().page_size(), key.len());

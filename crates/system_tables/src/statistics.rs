@@ -27,12 +27,9 @@ pub(crate) const INDEX_COLUMNS: &[ViewColumn] = &[
     Text("stat_description", 1024),
 ];
 
-/// An inner page has about so many children.
-const FANOUT: u64 = 100;
-
 pub(crate) fn tables(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     let row = |(table, statistics): (Arc<TableDef>, Arc<Statistics>)| {
-        let size = |tree: u64| statistics.index(tree).map_or(0, pages);
+        let size = |tree: u64| statistics.index(tree).map_or(0, IndexStatistics::pages);
         let others = table.indexes.iter().filter(|index| index.tree != table.tree);
         vec![
             Value::bytes(&table.database),
@@ -72,7 +69,7 @@ pub(crate) fn indexes(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
                 add(&name, value, Some(known.sampled), &columns[..=number].join(","));
             }
             add("n_leaf_pages", known.leaves, None, "Number of leaf pages in the index");
-            add("size", pages(known), None, "Number of pages in the index");
+            add("size", known.pages(), None, "Number of pages in the index");
         }
     }
     rows
@@ -89,10 +86,6 @@ fn columns_of<'t>(table: &'t TableDef, index: &'t IndexDef) -> Vec<&'t str> {
         }
     }
     columns.into_iter().map(|column| table.columns[column].name.as_str()).collect()
-}
-
-fn pages(index: &IndexStatistics) -> u64 {
-    index.leaves + index.leaves.div_ceil(FANOUT)
 }
 
 fn made_at(statistics: &Statistics, viewer: &Viewer) -> Value {

@@ -87,7 +87,7 @@ pub(crate) struct ViewSource {
 pub(crate) struct LateColumns {
     pub columns: &'static [usize],
     /// Puts the values into the row.
-    pub fill: fn(&ReadyTable, &mut [Value]),
+    pub fill: fn(&Catalog, &ReadyTable, &mut [Value]),
 }
 
 /// What MySQL fills into a temporary table, whose columns are named as the statement writes them.
@@ -158,7 +158,7 @@ impl VirtualTable for View {
             let Some(table) = self.catalog.table(&database, &name) else { return Ok(()) };
             let owner = LockOwner(viewer.connection_id);
             if let Some(ready) = self.catalog.ready_unless_changing(&table, owner).await? {
-                (late.fill)(&ready, row);
+                (late.fill)(&self.catalog, &ready, row);
                 shapes::fit(&self.definition, row);
             }
             Ok(())

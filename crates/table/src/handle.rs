@@ -4,7 +4,7 @@ use crate::counters::Counters;
 use crate::error::table_error;
 use crate::lacking::ColumnBinder;
 use crate::layout::TableLayout;
-use crate::statistics::StatisticsCell;
+use crate::statistics::{IndexStatistics, StatisticsCell, TableSize};
 use datum::{SqlError, Value};
 use engine::{ReadMode, Transaction};
 use schema::TableDef;
@@ -41,6 +41,18 @@ impl TableHandle {
     pub fn count_filled(&self, rows: u64) {
         self.counters.set_rows(rows);
         self.statistics.count_changes(rows);
+    }
+
+    /// A tree of which nothing is known yet is small: it counts as one page.
+    pub fn size(&self) -> TableSize {
+        let known = self.statistics().present();
+        let pages = |tree: u64| {
+            let index = known.as_ref().and_then(|known| known.index(tree));
+            index.map_or(1, IndexStatistics::pages)
+        };
+        let rows = self.definition().tree;
+        let others = self.definition().indexes.iter().filter(|index| index.tree != rows);
+        TableSize { data_pages: pages(rows), index_pages: others.map(|index| pages(index.tree)).sum() }
     }
 
     pub fn statistics(&self) -> &Arc<StatisticsCell> {

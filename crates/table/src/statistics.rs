@@ -24,10 +24,33 @@ pub struct IndexStatistics {
     /// How many different values the first 1, 2, .. parts have.
     pub distinct: Vec<u64>,
     pub leaves: u64,
+    /// Pages of values that are too long for a leaf.
+    pub overflow_pages: u64,
     /// Leaves that were looked at; all of them when the numbers are exact.
     pub sampled: u64,
 }
 
+/// An inner page has about so many children.
+const FANOUT: u64 = 100;
+
+impl IndexStatistics {
+    /// All pages of the index, with inner and overflow pages.
+    pub fn pages(&self) -> u64 {
+        self.leaves + self.leaves.div_ceil(FANOUT) + self.overflow_pages
+    }
+}
+
+/// What a table takes in the store, in pages, as of its statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSize {
+    /// Of the rows: the clustered index.
+    pub data_pages: u64,
+    /// Of all other indexes.
+    pub index_pages: u64,
+}
+
+/// Stands before statistics that tell of overflow pages, in the place of the rows of older ones.
+const WITH_OVERFLOW: u64 = u64::MAX;
 /// Fewer changes than this never make new statistics due.
 const CHANGES_MIN: u64 = 200;
 /// Statistics are renewed when one in so many rows has changed.
@@ -173,9 +196,10 @@ impl Statistics {
 
     /// For the dictionary: numbers of eight bytes, least significant first, and then the columns.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut numbers = vec![self.rows, self.made_at as u64, self.indexes.len() as u64];
+        let mut numbers = vec![WITH_OVERFLOW, self.rows, self.made_at as u64, self.indexes.len() as u64];
         for index in &self.indexes {
-            numbers.extend([index.tree, index.leaves, index.sampled, index.distinct.len() as u64]);
+            numbers.extend([index.tree, index.leaves, index.overflow_pages, index.sampled]);
+            numbers.push(index.distinct.len() as u64);
             numbers.extend(&index.distinct);
         }
         let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -190,15 +214,20 @@ impl Statistics {
             bytes = rest;
             Some(u64::from_le_bytes(*number))
         };
-        let (rows, made_at, count) = (number()?, number()? as i64, number()?);
+        let first = number()?;
+        let has_overflow = first == WITH_OVERFLOW;
+        let rows = if has_overflow { number()? } else { first };
+        let (made_at, count) = (number()? as i64, number()?);
         let mut statistics = Statistics { rows, made_at, ..Statistics::default() };
         for _ in 0..count {
-            let (tree, leaves, sampled, parts) = (number()?, number()?, number()?, number()?);
+            let (tree, leaves) = (number()?, number()?);
+            let overflow_pages = if has_overflow { number()? } else { 0 };
+            let (sampled, parts) = (number()?, number()?);
             let mut distinct = Vec::new();
             for _ in 0..parts {
                 distinct.push(number()?);
             }
-            statistics.indexes.push(IndexStatistics { tree, distinct, leaves, sampled });
+            statistics.indexes.push(IndexStatistics { tree, distinct, leaves, overflow_pages, sampled });
         }
         statistics.columns = Histogram::from_bytes(bytes)?;
         Some(statistics)
@@ -212,7 +241,8 @@ mod tests {
 
     #[test]
     fn they_are_stored_and_read_back() {
-        let index = |tree| IndexStatistics { tree, distinct: vec![3, 70], leaves: 9, sampled: 2 };
+        let index =
+            |tree| IndexStatistics { tree, distinct: vec![3, 70], leaves: 9, overflow_pages: 4, sampled: 2 };
         let mut counts = ValueCounts::new(0, &datum::ColumnType::bigint());
         (0..50).for_each(|number| counts.add(&datum::Value::Int(number % 7)).expect("a number"));
         let order = HistogramOrder { buckets: 4, is_renewed: false, made_at: 0 };

@@ -28,6 +28,8 @@ pub enum Extent {
 /// As many different values are sought one by one.
 const SOUGHT_MAX: u64 = 64;
 const BATCH: usize = 512;
+/// Leaves that tell the size of a tree whose keys are all read.
+const SIZE_SAMPLES: u64 = 8;
 
 /// Neighbours in the order of an index.
 struct Neighbours<'a> {
@@ -85,9 +87,10 @@ impl TableHandle {
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         let mut statistics = Statistics { made_at, ..Statistics::default() };
         if self.layout().clustered.is_empty() {
-            let (_, rows) =
+            let (index, rows) =
                 self.survey_tree(&mut transaction, self.layout().tree, &[], extent, check).await?;
             statistics.rows = rows;
+            statistics.indexes.push(IndexStatistics { tree: self.layout().tree.0, ..index });
         }
         for layout in &self.layout().indexes {
             let tree = if layout.clustered { self.layout().tree } else { layout.tree };
@@ -146,7 +149,12 @@ impl TableHandle {
         check: &(dyn Fn() -> Result<(), SqlError> + Sync),
     ) -> Result<(IndexStatistics, u64), SqlError> {
         let failed = |error: EngineError| table_error(self.definition(), error);
-        let leaves = transaction.engine().sample_leaf(tree, 0).await.map_err(failed)?.leaves as u64;
+        let engine = transaction.engine().clone();
+        let mut samples = Vec::new();
+        for number in 0..SIZE_SAMPLES {
+            samples.push(engine.sample_leaf(tree, number).await.map_err(failed)?);
+        }
+        let (leaves, overflow_pages) = pages(&samples);
         let mut neighbours = Neighbours::new(parts);
         let mut cursor = transaction.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let mut batch = EntryBatch::default();
@@ -162,7 +170,7 @@ impl TableHandle {
         }
         let rows = neighbours.count as u64;
         let distinct = neighbours.changes.iter().map(|changes| (*changes as u64 + 1).min(rows)).collect();
-        Ok((IndexStatistics { tree: tree.0, distinct, leaves, sampled: leaves }, rows))
+        Ok((IndexStatistics { tree: tree.0, distinct, leaves, overflow_pages, sampled: leaves }, rows))
     }
 
     /// How many different values the parts have, if they are few.
@@ -208,7 +216,16 @@ fn judged(parts: &[KeyPart], samples: &[LeafSample], counted: Option<u64>) -> (I
     let rows = counted.map(|counted| counted as f64).filter(is_likely).unwrap_or(seen);
     let different = |changes: &f64| (changes / neighbours.pairs.max(1.0) * rows).round().max(1.0) as u64;
     let distinct = neighbours.changes.iter().map(different).collect();
-    let leaves = samples.iter().map(|sample| sample.leaves).sum::<f64>() / count;
+    let (leaves, overflow_pages) = pages(samples);
     let sampled = samples.len() as u64;
-    (IndexStatistics { tree: 0, distinct, leaves: leaves as u64, sampled }, rows as u64)
+    (IndexStatistics { tree: 0, distinct, leaves, overflow_pages, sampled }, rows as u64)
+}
+
+/// How many leaves a tree has, and overflow pages.
+fn pages(samples: &[LeafSample]) -> (u64, u64) {
+    let count = samples.len().max(1) as f64;
+    let leaves: f64 = samples.iter().map(|sample| sample.leaves).sum();
+    // A leaf that seldom comes up stands for many.
+    let overflow: f64 = samples.iter().map(|sample| sample.leaves * sample.overflow_pages as f64).sum();
+    ((leaves / count) as u64, (overflow / count) as u64)
 }

@@ -3,7 +3,7 @@
 //! Invariant: `records_in_memory` never waits and reads nothing from the disk; samples do, for background tasks and
 //! ANALYZE. Versions and ghosts are not looked at: a record is what a leaf holds.
 use crate::engine::Engine;
-use crate::storage::record::is_live;
+use crate::storage::record::{is_live, stub_of};
 use crate::{EngineError, InMemory, KeyRange, Leaves, TreeId};
 
 /// One leaf of a tree.
@@ -13,6 +13,8 @@ pub struct LeafSample {
     pub keys: Vec<Vec<u8>>,
     /// How many leaves the tree has, judged by the nodes above this one.
     pub leaves: f64,
+    /// Pages that hold the values of these records that are too long for a leaf.
+    pub overflow_pages: u64,
 }
 
 impl Engine {
@@ -60,11 +62,18 @@ impl Engine {
                 (state % children as u64) as usize
             };
             tree.visit_leaf(&self.pool, choose, |entries| {
-                entries.filter(|(_, record)| is_live(Some(record))).map(|(key, _)| key).collect()
+                let mut overflow_pages = 0;
+                let mut keys = Vec::new();
+                for (key, record) in entries.filter(|(_, record)| is_live(Some(record))) {
+                    overflow_pages += stub_of(record).map_or(0, |stub| stub.pages(self.pool.page_bytes()));
+                    keys.push(key);
+                }
+                (keys, overflow_pages)
             })
         });
-        let (keys, leaves) = sampled.await.map_err(|error| self.tree_error(&tree, error))?;
-        Ok(LeafSample { keys, leaves })
+        let ((keys, overflow_pages), leaves) =
+            sampled.await.map_err(|error| self.tree_error(&tree, error))?;
+        Ok(LeafSample { keys, leaves, overflow_pages })
     }
 }
 

@@ -17,7 +17,13 @@ pub fn distort(server: &Arc<Instance>, database: &str, table: &str, random: &mut
             let before = distinct.last().copied().unwrap_or(1);
             distinct.push(any(random).clamp(before, rows.max(before)));
         }
-        indexes.push(IndexStatistics { tree: index.tree, distinct, leaves: 1 + rows / 50, sampled: 20 });
+        indexes.push(IndexStatistics {
+            tree: index.tree,
+            distinct,
+            leaves: 1 + rows / 50,
+            overflow_pages: 0,
+            sampled: 20,
+        });
     }
     let statistics = Statistics { rows, made_at: 1, indexes, columns: Vec::new() };
     handle.statistics().replace(Arc::new(statistics));

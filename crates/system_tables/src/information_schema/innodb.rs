@@ -200,6 +200,8 @@ fn field_rows(instance: &Instance, viewer: &Viewer) -> Rows {
 fn space_rows(instance: &Instance, viewer: &Viewer) -> Rows {
     let page_size = instance.globals.by_name("innodb_page_size").as_unsigned();
     let row = |table: &Arc<TableHandle>| {
+        let size = instance.catalog().stored_bytes(table);
+        let bytes = size.data + size.indexes;
         vec![
             Value::UInt(space(table)),
             Value::bytes(name(table)),
@@ -209,8 +211,8 @@ fn space_rows(instance: &Instance, viewer: &Viewer) -> Rows {
             Value::UInt(0),
             Value::bytes("Single"),
             Value::UInt(4096),
-            Value::UInt(0),
-            Value::UInt(0),
+            Value::UInt(bytes),
+            Value::UInt(bytes),
             Value::UInt(0),
             Value::bytes(instance.version()),
             Value::UInt(1),

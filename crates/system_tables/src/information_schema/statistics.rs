@@ -1,4 +1,5 @@
 //! `STATISTICS`
+use catalog::Catalog;
 use datum::Value;
 use table::ReadyTable;
 
@@ -71,7 +72,7 @@ const INDEX_NAME: usize = 5;
 const SEQ_IN_INDEX: usize = 6;
 const CARDINALITY: usize = 9;
 
-fn fill(table: &ReadyTable, row: &mut [Value]) {
+fn fill(_: &Catalog, table: &ReadyTable, row: &mut [Value]) {
     let (Value::Bytes(name), Value::UInt(number)) = (&row[INDEX_NAME], &row[SEQ_IN_INDEX]) else { return };
     let index = table.definition().index_named(&String::from_utf8_lossy(name));
     if let Some(index) = index {

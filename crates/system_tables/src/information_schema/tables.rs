@@ -36,19 +36,29 @@ pub(super) const VIEW: ViewSource = ViewSource {
     ],
     rows: |catalog, viewer| {
         let tables = visible_tables(catalog, viewer).into_iter();
-        let mut rows: Vec<Vec<Value>> = tables.map(|table| row(&table, &viewer.time_zone)).collect();
+        let mut rows: Vec<Vec<Value>> = tables.map(|table| row(catalog, &table, &viewer.time_zone)).collect();
         rows.extend(visible_views(catalog, viewer).iter().map(|view| view_row(view, viewer)));
         rows.extend(visible_system_tables(catalog, viewer).map(system_row));
         rows
     },
-    late: Some(LateColumns { columns: &[TABLE_ROWS, AUTO_INCREMENT], fill }),
+    late: Some(LateColumns {
+        columns: &[TABLE_ROWS, AVG_ROW_LENGTH, DATA_LENGTH, INDEX_LENGTH, AUTO_INCREMENT],
+        fill,
+    }),
 };
 
 const TABLE_ROWS: usize = 7;
+const AVG_ROW_LENGTH: usize = 8;
+const DATA_LENGTH: usize = 9;
+const INDEX_LENGTH: usize = 11;
 const AUTO_INCREMENT: usize = 13;
 
-fn fill(table: &ReadyTable, row: &mut [Value]) {
-    row[TABLE_ROWS] = Value::UInt(table.estimated_rows());
+fn fill(catalog: &Catalog, table: &ReadyTable, row: &mut [Value]) {
+    let (rows, size) = (table.estimated_rows(), catalog.stored_bytes(table));
+    row[TABLE_ROWS] = Value::UInt(rows);
+    row[AVG_ROW_LENGTH] = Value::UInt(size.data.checked_div(rows).unwrap_or(0));
+    row[DATA_LENGTH] = Value::UInt(size.data);
+    row[INDEX_LENGTH] = Value::UInt(size.indexes);
     if table.definition().auto_increment_column().is_some() {
         row[AUTO_INCREMENT] = Value::UInt(table.auto_increment().peek());
     }
@@ -108,7 +118,7 @@ fn system_row(definition: &Arc<TableDef>) -> Vec<Value> {
     ]
 }
 
-fn row(table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
+fn row(catalog: &Catalog, table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
     let definition = table.definition();
     let created = zone.to_local(definition.created_at.saturating_mul(1_000_000));
     let options = definition.create_options.iter();
@@ -138,7 +148,7 @@ fn row(table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
         Value::bytes(&definition.comment),
     ];
     if let Some(ready) = table.if_ready() {
-        fill(&ready, &mut row);
+        fill(catalog, &ready, &mut row);
     }
     row
 }
