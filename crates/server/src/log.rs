@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use instance::logs::{timestamp_text, unix_micros};
+use instance::logs::{ErrorRow, Ring, timestamp_text, unix_micros};
 
 /// Where messages go; standard error without one.
 static FILE: Mutex<Option<(File, PathBuf)>> = Mutex::new(None);
 /// `log_error_verbosity`. Until it is known everything is written: what a start says is for whoever waits for it.
 static VERBOSITY: AtomicU64 = AtomicU64::new(3);
 static IS_JSON: AtomicBool = AtomicBool::new(false);
+/// The messages that were written last: `performance_schema.error_log`.
+static LAST: Ring<ErrorRow> = Ring::new();
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,10 @@ pub(crate) fn reopen() {
     }
 }
 
+pub(crate) fn last_messages() -> &'static Ring<ErrorRow> {
+    &LAST
+}
+
 pub(crate) fn set_verbosity(level: u64) {
     VERBOSITY.store(level, Relaxed);
 }
@@ -119,7 +125,10 @@ fn write(level: Level, message: &str) {
     if level.priority() > VERBOSITY.load(Relaxed) {
         return;
     }
-    let line = line(level, message, unix_micros(), IS_JSON.load(Relaxed));
+    let now = unix_micros();
+    let row = ErrorRow { unix_us: now, priority: level.priority() as u16 + 1, message: message.to_owned() };
+    LAST.push(row);
+    let line = line(level, message, now, IS_JSON.load(Relaxed));
     let mut file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
     // There is nowhere left to report that the log cannot be written.
     let _ = match file.as_mut() {

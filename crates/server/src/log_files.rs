@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-use instance::logs::{LogFile, LogWriter};
+use instance::logs::{ErrorRow, LogFile, LogWriter, Ring};
 
 const RECORDS_MAX: usize = 16_384;
 const BYTES_MAX: u64 = 64 << 20;
@@ -106,6 +106,10 @@ impl LogWriter for LogFiles {
 
     fn set_error_json(&self, is_json: bool) {
         crate::log::set_json(is_json);
+    }
+
+    fn errors(&self) -> &Ring<ErrorRow> {
+        crate::log::last_messages()
     }
 
     fn directory(&self) -> PathBuf {

@@ -186,6 +186,23 @@ fn the_error_log_is_json_when_asked_and_renews_its_file_at_a_signal() {
 }
 
 #[test]
+fn the_error_log_is_a_table_too() {
+    let server = TestServer::start(&["--log-error-verbosity=3"]);
+    server.connect().log_in("nobody").expect_err("no such account");
+    wait_for(&server.directory.path().join("log"), "Access denied");
+    let mut client = server.log_in();
+    let rows = client.query(
+        "SELECT prio, subsystem FROM performance_schema.error_log WHERE data LIKE 'ready for connections%' \
+         UNION ALL SELECT prio, logged > NOW() - INTERVAL 1 HOUR FROM performance_schema.error_log \
+         WHERE data LIKE '%Access denied%'",
+    );
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(rows.expect("rows"), [[text("System"), text("Server")], [text("Note"), text("1")]]);
+    let rows = client.query("SHOW GLOBAL STATUS LIKE 'Error_log_buffered_events'").expect("rows");
+    assert!(rows[0][1].as_ref().expect("a number").parse::<u64>().expect("a number") >= 2, "{rows:?}");
+}
+
+#[test]
 fn shutdown_ends_the_program_and_restart_needs_a_supervisor() {
     let mut server = TestServer::start(&[]);
     let mut client = server.log_in();

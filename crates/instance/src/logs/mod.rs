@@ -14,15 +14,13 @@ mod slow;
 pub use audit::AuditRecord;
 pub use general::GeneralRecord;
 pub use moment::{timestamp_text, unix_micros};
-pub use rows::{GeneralRow, SlowRow};
+pub use rows::{ErrorRow, GeneralRow, Ring, RingFigures, SlowRow};
 pub use settings::{LogSettings, log_output_text};
 pub use slow::{SlowExtra, SlowRecord};
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
-
-use rows::Ring;
 
 /// A log with a file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +44,8 @@ pub trait LogWriter: Send + Sync {
     fn set_error_verbosity(&self, level: u64);
     /// The form of the error log: lines of JSON, or text.
     fn set_error_json(&self, is_json: bool);
+    /// The last messages of the error log.
+    fn errors(&self) -> &Ring<ErrorRow>;
     /// The directory that relative names are in.
     fn directory(&self) -> PathBuf;
     /// Records that were given up.

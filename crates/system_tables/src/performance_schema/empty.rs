@@ -19,11 +19,6 @@ pub(super) const TABLES: &[Table] = &[
     ),
     without_rows("cond_instances", "NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned"),
     without_rows(
-        "error_log",
-        "LOGGED timestamp(6); THREAD_ID bigint unsigned?; PRIO enum('System','Error','Warning','Note'); \
-         ERROR_CODE varchar(10)?; SUBSYSTEM varchar(7)?; DATA text",
-    ),
-    without_rows(
         "events_stages_history",
         "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
          varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \

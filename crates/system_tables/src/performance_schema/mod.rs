@@ -4,6 +4,7 @@ mod clones;
 mod connections;
 mod digests;
 mod empty;
+mod error_log;
 mod errors;
 mod events;
 mod files;
@@ -36,6 +37,7 @@ pub(crate) fn all() -> Vec<Table> {
         connections::TABLES,
         digests::TABLES,
         empty::TABLES,
+        error_log::TABLES,
         errors::TABLES,
         events::TABLES,
         files::TABLES,

@@ -92,10 +92,6 @@ pub const NAMES: &[&str] = &[
     "Deprecated_use_fk_on_non_standard_key_last_timestamp",
     "Deprecated_use_i_s_processlist_count",
     "Deprecated_use_i_s_processlist_last_timestamp",
-    // Others.
-    "Error_log_buffered_bytes",
-    "Error_log_buffered_events",
-    "Error_log_expired_events",
     // Ways of working that this server does not have.
     "Handler_discover",
     "Handler_external_lock",

@@ -92,6 +92,7 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
     let now = Instant::now();
     let oldest = entries.iter().filter_map(|entry| entry.in_transaction_since()).min();
     let tables = instance.catalog().table_count() as u64;
+    let errors = instance.logs.writer().map(|writer| writer.errors().figures()).unwrap_or_default();
     vec![
         ("Created_tmp_files", instance.temporary().files_created()),
         ("Flush_commands", total.com_flush.load(Relaxed)),
@@ -102,6 +103,9 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
         ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),
+        ("Error_log_buffered_bytes", errors.bytes),
+        ("Error_log_buffered_events", errors.rows),
+        ("Error_log_expired_events", errors.expired),
         ("Evenkeel_log_records_lost", instance.logs.lost()),
         ("Evenkeel_temporary_bytes", instance.temporary().used_bytes()),
         ("Evenkeel_oldest_open_transaction_s", oldest.map_or(0, |since| (now - since).as_secs())),
