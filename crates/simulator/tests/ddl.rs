@@ -29,7 +29,7 @@ fn changes_of_definitions_are_atomic() {
 
 #[test]
 fn runs_repeat_themselves() {
-    let options = DdlOptions { units: 8, one_in: 8, ..DdlOptions::new(6) };
+    let options = DdlOptions { units: 8, one_in: 2, ..DdlOptions::new(6) };
     let first = run_ddl_seed(&options).unwrap_or_else(|violation| panic!("{violation}"));
     assert!(first.crash_points > 20 && first.recovery_crashes > 0 && first.commits > 16, "{first:?}");
     assert!(first.temporary_files > 0 && first.faults > 0, "{first:?}");

@@ -150,7 +150,8 @@ fn perform(options: &DdlOptions, tracks: &Tracks) -> Result<Report, Violation> {
             done.set(true);
             played
         };
-        both(players, build_beside(&env, &server, options.units, &done)).await?;
+        let first = options.seed as usize;
+        both(players, build_beside(&env, &server, (first, options.units), &done)).await?;
         recovered_places(&server, tracks).await?;
         check_temporary(&server)?;
         check_structure(&server).await?;

@@ -33,6 +33,11 @@ pub fn first_rows() -> Vec<Texts> {
         format!("CREATE TABLE {ROWS_DATABASE}.x {columns}"),
         format!("CREATE TABLE {ROWS_DATABASE}.y {columns}"),
         format!("CREATE TABLE {ROWS_DATABASE}.z (id INT PRIMARY KEY, a INT, n INT, KEY (a))"),
+        // What a foreign key that comes and goes refers to: every `a` of the others.
+        format!(
+            "CREATE TABLE {ROWS_DATABASE}.beside_parents (id INT PRIMARY KEY) WITH RECURSIVE n AS (SELECT 0 AS i UNION ALL \
+             SELECT i + 1 FROM n WHERE i < 399) SELECT i AS id FROM n"
+        ),
         format!(
             "CREATE TRIGGER {ROWS_DATABASE}.x_added AFTER INSERT ON {ROWS_DATABASE}.x FOR EACH ROW INSERT INTO \
              {ROWS_DATABASE}.z VALUES (NEW.id, NEW.a, 1) ON DUPLICATE KEY UPDATE a = NEW.a, n = n + 1"
@@ -88,7 +93,8 @@ impl Author<'_> {
             return vec![self.create_table()];
         }
         let table = self.one(&tables).clone();
-        let text = match self.below(34) {
+        let text = match self.below(35) {
+            34 => self.fill(&tables),
             0..=2 => self.create_table(),
             3 => format!("CREATE TABLE {} LIKE {}", self.new_name(), name(&table)),
             4 => format!("CREATE TABLE {} AS SELECT * FROM {}", self.new_name(), name(&table)),
@@ -139,6 +145,11 @@ impl Author<'_> {
         if self.below(3) == 0 {
             parts.push(self.computed());
         }
+        if self.below(4) == 0 {
+            let (column, unique) = (self.new_column(), self.one(&["", "UNIQUE "]));
+            parts.push(format!("{column} JSON"));
+            parts.push(format!("{unique}KEY ((CAST({column} AS UNSIGNED ARRAY)))"));
+        }
         if self.below(3) == 0 {
             parts.push(format!("CONSTRAINT {} CHECK (a <> {})", self.new_column(), self.below(300)));
         }
@@ -147,6 +158,24 @@ impl Author<'_> {
             parts.push(self.foreign_key(self.one(&tables[..])));
         }
         format!("CREATE TABLE {} ({})", self.new_name(), parts.join(", "))
+    }
+
+    /// So many rows for an empty table that it is filled beside itself.
+    fn fill(&self, tables: &[Arc<TableDef>]) -> String {
+        let is_empty = |table: &&Arc<TableDef>| {
+            let found = self.server.catalog().table(&table.database, &table.name);
+            found.and_then(|table| table.if_ready()).is_some_and(|table| table.estimated_rows() == 0)
+        };
+        let table = match tables.iter().find(is_empty) {
+            Some(table) => table,
+            None => return format!("TRUNCATE TABLE {}", name(self.one::<Arc<TableDef>>(tables))),
+        };
+        let order = *self.one(&["", " ORDER BY y.i DESC, x.i"]);
+        format!(
+            "INSERT INTO {} (id, a) WITH RECURSIVE n AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 49) \
+             SELECT x.i * 50 + y.i + 1, y.i FROM n x JOIN n y WHERE x.i < 42{order}",
+            name(table)
+        )
     }
 
     fn foreign_key(&self, parent: &Arc<TableDef>) -> String {
@@ -290,6 +319,10 @@ impl Author<'_> {
             let is_long = column.column_type.kind == TypeKind::LongText && self.below(8) == 0;
             let count = if is_long { 2000 } else { 1 };
             return format!("REPEAT('v{:02}', {count})", self.below(100));
+        }
+        if column.column_type.kind == TypeKind::Json {
+            let elements: Vec<String> = (0..self.below(5)).map(|_| self.below(400).to_string()).collect();
+            return format!("'[{}]'", elements.join(", "));
         }
         if column.name == "a" && self.below(3) == 0 {
             return "NULL".to_owned();
