@@ -361,8 +361,8 @@ fn every_first_use_finds_the_counter() {
 fn who_shows_a_table_shows_its_counter_and_rows() {
     const SHOWS: &[(&str, &str)] = &[
         ("show create table {t}", "AUTO_INCREMENT=4"),
-        ("show table status like '{t}'", "{t}\tInnoDB\t10\tDynamic\t2\t0\t0\t0\t0\t0\t4\t"),
-        ("show table status where name = '{t}'", "{t}\tInnoDB\t10\tDynamic\t2\t0\t0\t0\t0\t0\t4\t"),
+        ("show table status like '{t}'", "{t}\tInnoDB\t10\tDynamic\t2\t2048\t4096\t0\t0\t0\t4\t"),
+        ("show table status where name = '{t}'", "{t}\tInnoDB\t10\tDynamic\t2\t2048\t4096\t0\t0\t0\t4\t"),
         ("show index from {t}", "PRIMARY\t1\ta\tA\t2\t"),
         ("select auto_increment from information_schema.tables where table_name = '{t}'", "\n4\n"),
         (
