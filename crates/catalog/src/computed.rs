@@ -5,10 +5,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use binder::bind_generated_columns;
 use datum::{SqlError, Value};
 use executor::Assigner;
 use expression::{BindContext, EvalContext, Expr, SessionServices, StatementSettings};
-use planner::bind_generated_columns;
 use schema::TableDef;
 use table::ColumnMaker;
 

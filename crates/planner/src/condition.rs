@@ -1,15 +1,7 @@
 //! Conditions as lists of conjuncts.
-use crate::walk::{any, is_volatile, replace};
+use binder::walk::{any, is_volatile, replace, split_conjuncts};
 use datum::SqlError;
 use expression::{BindContext, Expr, ExprKind};
-
-/// The operands of nested ANDs.
-pub fn split_conjuncts(expr: Expr) -> Vec<Expr> {
-    match expr.kind {
-        ExprKind::And(operands) => operands.into_iter().flat_map(split_conjuncts).collect(),
-        _ => vec![expr],
-    }
-}
 
 /// Whether the conjunct is a constant, and which truth it has then (`None` is UNKNOWN).
 pub fn constant_truth(expr: &Expr) -> Option<Option<bool>> {

@@ -120,7 +120,11 @@ fn hash_price(join: &HashJoin) -> Price {
 /// table has rows in the joins.
 fn different(apply: &Apply) -> f64 {
     let mut read = Vec::new();
-    apply.correlation.iter().chain(&apply.left).for_each(|(_, expr)| crate::walk::positions(expr, &mut read));
+    apply
+        .correlation
+        .iter()
+        .chain(&apply.left)
+        .for_each(|(_, expr)| binder::walk::positions(expr, &mut read));
     let mut tables: Vec<(*const Node, f64)> = Vec::new();
     for position in read {
         let Some((node, rows)) = read_once(&apply.input, position) else { return f64::INFINITY };

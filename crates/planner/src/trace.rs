@@ -2,9 +2,9 @@
 //!
 //! The planner tells a trace what it does if its context has one; without one nothing is written or kept. Paths that were
 //! weighed for a table are kept from when they are priced (`consider`) until the search uses them (`take_considered`).
-use crate::block::{Block, SourceKind};
 use crate::paths::access::Choice;
 use crate::trace_text::TraceText;
+use binder::block::{Block, SourceKind};
 use expression::Expr;
 use plan::{AccessPath, MergeKind};
 use schema::TableDef;

@@ -21,8 +21,8 @@ use crate::statement::{
     ColdRanges, GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements,
     TableLocks, TemporaryTables, Traces,
 };
+use binder::Switches;
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
-use planner::Switches;
 use session_state::connection_info::ConnectionInfo;
 use session_state::shared_state::SharedState;
 use session_state::sink::{OkInfo, StateChange, StatusFlags};

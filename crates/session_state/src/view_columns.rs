@@ -3,10 +3,10 @@
 //! Nobody's privileges are asked: whoever may look at a view may look at its columns.
 use std::sync::Arc;
 
+use binder::{BinderContext, CatalogView, Literals, ResolvedTable, SessionValues, TableStatistics};
 use datum::{ColumnType, SqlError, Value, error_code};
 use parser::ast::{DataType, VariableScope};
 use plan::OutputColumn;
-use planner::{CatalogView, Literals, PlannerContext, ResolvedTable, SessionValues, TableStatistics};
 use schema::{ColumnDef, ColumnDefault, TableDef, TableId, ViewDef};
 
 use instance::Instance;
@@ -31,18 +31,16 @@ impl ViewColumns {
         let mut bind = self.settings.bind_context();
         // Asked of those who use the view.
         bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
-        let context = PlannerContext {
+        let context = BinderContext {
             bind,
             current_database: None,
             literals: Literals::Inline,
             parameter_types: &[],
-            values: &[],
             session: self,
             lock_source_rows: false,
             switches: Default::default(),
-            trace: None,
         };
-        let columns = planner::view_columns(view, self, &context)?;
+        let columns = binder::view_columns(view, self, &context)?;
         Ok(columns.into_iter().map(|column| self.column_of(column)).collect())
     }
 

@@ -1,12 +1,12 @@
 //! EXPLAIN of statements and of what other connections run: they are planned as they would be there, and the plan is shown.
 //! DESCRIBE of a table is a SHOW, in `administration`.
+use binder::Literals;
 use bumpalo::Bump;
 use datum::{ColumnType, Condition, ErrorCode, Severity, SqlError, TypeKind, Value, error_code};
 use expression::SessionServices;
 use instance::ConnectionId;
 use parser::ast::{Explain, ExplainFormat, ExplainTarget, Query, Statement, StatementKind};
 use parser::parse_one;
-use planner::Literals;
 
 use instance::PlanShape;
 use session::{Done, MadeColumn, MadeRows, Occasion, Request, Session, Shield, optional_text};
@@ -108,7 +108,7 @@ impl Caller<'_> {
             Some(_) => {
                 let mut context = session.planner_context(Literals::Inline, request.parameter_types);
                 context.values = request.parameters;
-                context.current_database = database;
+                context.binder.current_database = database;
                 planner::plan_statement(statement, session, &context)
             }
         };
@@ -153,9 +153,9 @@ impl Caller<'_> {
     /// What the query means, name by name. Changes have no such text.
     fn expanded_text(&self, statement: &Statement<'_>, database: Option<&str>) -> Option<String> {
         let StatementKind::Query(query) = statement.kind else { return None };
-        let mut context = self.planner_context(Literals::Inline, &[]);
+        let mut context = self.binder_context(Literals::Inline, &[]);
         context.current_database = database.or(context.current_database);
-        planner::expanded_query(query, None, &*self.0, &context).ok()
+        binder::expanded_query(query, None, &*self.0, &context).ok()
     }
 
     fn json_version(&self) -> u64 {
@@ -187,7 +187,7 @@ impl Caller<'_> {
         }
         let make = |session: &Session| {
             let mut context = session.planner_context(Literals::Inline, &[]);
-            context.current_database = activity.database.as_deref();
+            context.binder.current_database = activity.database.as_deref();
             planner::plan_statement(&parsed.statement, session, &context)
         };
         let plan = self.plan_knowing(make).await?;

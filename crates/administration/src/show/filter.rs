@@ -1,13 +1,14 @@
 //! LIKE and WHERE of SHOW.
 use std::sync::Arc;
 
+use binder::{CatalogView, Literals, ResolvedTable};
 use collation::{CollationId, LikePattern};
 use datum::{SqlError, Value};
 use parser::ast::{
     Expr, Ident, NamedTable, ObjectName, Query, QueryBody, Select, SelectItem, SelectOptions, ShowFilter,
     Span, Statement, StatementKind, TableReference,
 };
-use planner::{CatalogView, Literals, PlannerContext, ResolvedTable};
+use planner::Estimates;
 use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
 
 use crate::caller::Caller;
@@ -76,10 +77,8 @@ impl Caller<'_> {
         let query =
             Query { with: None, body, order_by: &[], limit: None, locking: &[], into: None, span, height: 0 };
         let statement = Statement { kind: StatementKind::Query(&query), span, hints: &[] };
-        let context = PlannerContext {
-            current_database: Some(MADE_TABLE),
-            ..self.planner_context(Literals::Inline, request.parameter_types)
-        };
+        let mut context = self.planner_context(Literals::Inline, request.parameter_types);
+        context.binder.current_database = Some(MADE_TABLE);
         planner::plan_statement(&statement, catalog, &context)
     }
 }
@@ -101,6 +100,8 @@ impl CatalogView for MadeCatalog {
         Ok(ResolvedTable::Virtual(self.0.clone()))
     }
 }
+
+impl Estimates for MadeCatalog {}
 
 /// Rows that SHOW made, as a table that a condition can be applied to.
 struct MadeTable {

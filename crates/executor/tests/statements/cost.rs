@@ -1,8 +1,8 @@
 //! What a planned statement costs in planner-free execution; run with `--nocapture` to see the figures.
 
 use crate::harness::Database;
+use binder::Literals;
 use datum::Value;
-use planner::Literals;
 use std::time::Instant;
 
 #[test]

@@ -1,4 +1,5 @@
 //! A database without a session: tables made from descriptors, statements planned and run one by one.
+use binder::{BinderContext, CatalogView, Literals, ResolvedTable, SessionValues, TableStatistics};
 use bumpalo::Bump;
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, TypeKind, Value};
@@ -10,9 +11,7 @@ use executor::{
 use expression::{BindContext, EvalContext, SessionServices, StatementSettings};
 use parser::ast::{DataType, VariableScope};
 use plan::{Plan, PlanKind};
-use planner::{
-    CatalogView, Literals, PlannerContext, ResolvedTable, SessionValues, TableStatistics, plan_statement,
-};
+use planner::{Estimates, PlannerContext, plan_statement};
 use schema::{ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -126,6 +125,8 @@ impl CatalogView for Database {
     }
 }
 
+impl Estimates for Database {}
+
 impl TableResolver for Database {
     fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError> {
         Ok(self.tables[&id].handle().clone())
@@ -238,7 +239,7 @@ impl Database {
         let options = parser::ParseOptions { mode: parser::SqlMode::default(), parameters: true };
         let parsed =
             parser::parse(sql.as_bytes(), options, &arena).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
-        let context = PlannerContext {
+        let binder = BinderContext {
             bind: BindContext {
                 sql_mode: self.sql_mode,
                 functions: functions::MYSQL,
@@ -247,12 +248,11 @@ impl Database {
             current_database: Some("qtest"),
             literals: self.literals,
             parameter_types: &[],
-            values: &[],
             session: &NoSession,
             lock_source_rows: true,
-            switches: planner::Switches::default(),
-            trace: None,
+            switches: binder::Switches::default(),
         };
+        let context = PlannerContext { binder, values: &[], trace: None };
         plan_statement(&parsed.statement, self, &context)
     }
 

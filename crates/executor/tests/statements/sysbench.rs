@@ -1,8 +1,8 @@
 //! The statements of sysbench's OLTP workloads.
 
 use crate::harness::Database;
+use binder::Literals;
 use datum::Value;
-use planner::Literals;
 
 fn sbtest(rows: i64) -> Database {
     let mut db = Database::new();

@@ -1,12 +1,5 @@
-//! Statements that change rows: INSERT, REPLACE, LOAD DATA, UPDATE and DELETE.
+//! Bound statements that change rows to their plans: what finds the rows, and whether all are found before the first changes.
 
-pub(crate) mod assigned;
-pub(crate) mod defaults;
-pub(crate) mod duplicate_reads;
-pub(crate) mod insert;
-pub(crate) mod insert_target;
-pub(crate) mod load;
+pub(crate) mod changed_rows;
+pub(crate) mod inserted_rows;
 pub(crate) mod moved_rows;
-pub(crate) mod target_reads;
-pub(crate) mod update;
-pub(crate) mod value_subqueries;

@@ -3,7 +3,6 @@
 //! Invariant: a group is joined as if it stood alone, and an equality that a hash table has keys of connects it, so the rows
 //! are those of any other order. The search (`join_search`) weighs each pair of sets; what it finds is planned beside the
 //! best order that adds one table at a time, and the cheaper plan is taken (`join_order`).
-use crate::block::{Block, SourceKind};
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::hash_side::converts_quietly;
 use crate::joins::join_cost::{COST_BUILD, COST_PROBE, COST_ROW_OUT, HASH_BYTES_MAX, kept_bytes};
@@ -11,7 +10,8 @@ use crate::joins::join_list::{Item, JoinList};
 use crate::joins::join_order::{Build, take_covered};
 use crate::joins::join_parts::equality_sides;
 use crate::planner::Planner;
-use crate::walk::{any, is_volatile};
+use binder::block::{Block, SourceKind};
+use binder::walk::{any, is_volatile};
 use datum::SqlError;
 use expression::{Expr, ExprKind};
 use plan::JoinKind;
@@ -30,15 +30,6 @@ pub enum Part {
         sources: u64,
         rows_out: f64,
     },
-}
-
-impl Part {
-    pub fn sources(&self) -> u64 {
-        match self {
-            Part::Table(source) => 1 << source,
-            Part::Group { sources, .. } => *sources,
-        }
-    }
 }
 
 /// Which tables of a list may be joined by themselves, and what connects them; sets are of places in the list.

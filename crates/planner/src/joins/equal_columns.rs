@@ -3,8 +3,8 @@
 //!
 //! Invariant: of the equalities of a class that reach a table only one for each of its columns is used, so that no condition
 //! counts twice. Called by `join_order` and `join_cost`.
-use crate::block::{Block, Position};
-use crate::walk::is_row_independent;
+use binder::block::{Block, Position};
+use binder::walk::is_row_independent;
 use datum::{ColumnType, CompareMode, TypeKind};
 use expression::{ComparisonOperator, Expr, ExprKind};
 

@@ -4,17 +4,17 @@
 //! keys where no equality connects it. Every table
 //! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
 //! wins. Called by `join_order`.
-use crate::block::{Block, Source, SourceKind};
-use crate::hints::DemandedOrder;
 use crate::joins::bushy::{Connections, Part};
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::join_order::WantedOrder;
+use crate::joins::join_orders::DemandedOrder;
 use crate::joins::join_parts::{equality_sides, is_late, positions_of};
 use crate::paths::access::Choice;
 use crate::planner::Planner;
-use crate::switches::Switch;
 use crate::trace::{Considered, Trace};
-use crate::walk::{any, is_volatile};
+use binder::Switch;
+use binder::block::{Block, Source, SourceKind};
+use binder::walk::{any, is_volatile};
 use expression::Expr;
 use parser::hints::TableSwitch;
 use plan::AccessPath;
@@ -357,7 +357,7 @@ impl<'s, 'p> Simulation<'s, 'p> {
                 let conditions = alike.places.iter().map(|place| self.conditions[*place].clone());
                 let conditions: Vec<Expr> = conditions.collect();
                 let connection = self.planner.connection(self.block, source, &conditions, relevant);
-                let considered = self.planner.context.trace.map_or_else(Vec::new, Trace::take_considered);
+                let considered = self.planner.trace.map_or_else(Vec::new, Trace::take_considered);
                 let priced = Rc::new(Priced { considered, connection, is_connected });
                 self.alike.insert(alike, priced.clone());
                 priced

@@ -1,5 +1,4 @@
 //! Outer joins: how the inner side is connected to the rows before it. Called by `join_order`.
-use crate::block::Block;
 use crate::joins::join_list::{Item, JoinList};
 use crate::joins::join_order::{Build, take_covered};
 use crate::joins::join_parts::{is_late, positions_of};
@@ -7,6 +6,7 @@ use crate::joins::join_source::Way;
 use crate::joins::or_parts::add_parts;
 use crate::planner::Planner;
 use crate::price::price;
+use binder::block::Block;
 use datum::SqlError;
 use expression::Expr;
 use plan::{JoinKind, NestedLoop, Node, NodeKind};

@@ -1,6 +1,6 @@
 //! The join tree as lists: inner joins side by side, in any order; outer joins with what they need before them.
 use crate::condition::constant_truth;
-use crate::queries::from::JoinTree;
+use binder::bound::JoinTree;
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
 
 #[derive(Clone, Default)]

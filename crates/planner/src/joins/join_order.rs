@@ -1,12 +1,11 @@
 //! Joins: which table is read next, and how it is connected to those before it.
 //!
 //! What comes first and next is decided by `join_cost`.
-use crate::block::Block;
 use crate::condition::constant_truth;
-use crate::hints::DemandedOrder;
 use crate::joins::bushy::Part;
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::join_list::{Item, JoinList, Test};
+use crate::joins::join_orders::DemandedOrder;
 use crate::joins::join_parts::{is_late, is_ready};
 use crate::joins::join_search::SEARCH_MAX;
 use crate::joins::join_source::Way;
@@ -14,10 +13,11 @@ use crate::joins::or_parts::add_parts;
 use crate::joins::widths::widen;
 use crate::planner::Planner;
 use crate::price::price;
-use crate::queries::from::JoinTree;
 use crate::queries::select_subquery::apply_all;
 use crate::trace::{Mark, Trace};
-use crate::walk::positions;
+use binder::block::Block;
+use binder::bound::JoinTree;
+use binder::walk::positions;
 use datum::SqlError;
 use expression::{Expr, ExprKind};
 use plan::{JoinKind, Node, NodeKind};
@@ -184,10 +184,10 @@ impl Planner<'_> {
             }
         }
         let own = sources.iter().fold(0, |set, source| set | 1 << source);
-        let written = self.context.trace.map(|_| waiting.clone());
+        let written = self.trace.map(|_| waiting.clone());
         let equal = EqualColumns::complete(block, &mut waiting, own);
         add_parts(block, &mut waiting, own);
-        let mark = self.context.trace.map(|trace| {
+        let mark = self.trace.map(|trace| {
             trace.conditions(&written.unwrap_or_default(), &waiting);
             self.trace_estimates(trace, block, (&sources, &waiting, outer))
         });
@@ -249,7 +249,7 @@ impl Planner<'_> {
                     sources.retain(|source| *source != next);
                     let placed = build.placed;
                     self.place_source(block, &mut build, next, wanted)?;
-                    if let (Some(trace), Some(node), false) = (self.context.trace, &build.node, is_searched) {
+                    if let (Some(trace), Some(node), false) = (self.trace, &build.node, is_searched) {
                         let outcome = (node.rows_passing(), price(node), true);
                         trace.plan(block, placed, next, &trace.take_considered(), outcome);
                     }
@@ -272,7 +272,7 @@ impl Planner<'_> {
             debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
             self.place_left(block, &mut build, inner, on)?;
         }
-        if let (Some(trace), Some(mark)) = (self.context.trace, mark) {
+        if let (Some(trace), Some(mark)) = (self.trace, mark) {
             trace.end_plans();
             trace.attached(&mark);
         }
@@ -362,7 +362,7 @@ impl Planner<'_> {
         build.placed |= 1 << source;
         let usable = take_covered(block, build);
         let usable = build.equal.prune(block, usable, source, before);
-        if let Some(trace) = self.context.trace {
+        if let Some(trace) = self.trace {
             trace.attach(block, source, &usable);
         }
         let node = match build.node.take() {

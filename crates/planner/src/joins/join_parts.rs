@@ -1,6 +1,6 @@
 //! Which sources the positions of a frame and the parts of a condition belong to, as joins ask.
-use crate::block::{Block, Position, SourceKind};
-use crate::walk::any;
+use binder::block::{Block, Position, SourceKind};
+use binder::walk::any;
 use expression::{ComparisonOperator, Expr, ExprKind};
 
 /// Whether everything is placed that a source reads.

@@ -4,11 +4,11 @@
 //! Tables of which at most one row is read stand before all others (MySQL's const tables). For each set of tables the cheapest
 //! way to join them is kept; a set that is one table larger is reached from each of those, and any set from two that it is made
 //! of (`bushy`). Beyond a bound of tables, or of prices, `join_cost` goes on greedily. Called by `join_order` once for each list.
-use crate::block::{Block, SourceKind};
-use crate::hints::DemandedOrder;
 use crate::joins::bushy::{BUSHY_MIN, Connections, Part, hash_cost};
 use crate::joins::join_cost::Simulation;
+use crate::joins::join_orders::DemandedOrder;
 use crate::planner::Planner;
+use binder::block::{Block, SourceKind};
 use expression::Expr;
 use plan::AccessPath;
 
@@ -111,7 +111,7 @@ impl Simulation<'_, '_> {
                 }
                 let to = &mut reached[set | 1 << place];
                 let is_cheaper = from.cost + cost < to.cost || !to.is_set;
-                if let Some(trace) = self.planner.context.trace {
+                if let Some(trace) = self.planner.trace {
                     let considered = &self.priced(sources[place], placed).considered;
                     let outcome = (rows, from.cost + cost, is_cheaper);
                     trace.plan(self.block, placed, sources[place], considered, outcome);

@@ -1,11 +1,11 @@
 //! How one more table is connected to rows of others: by look-ups, or through a hash table.
 //!
 //! Called by `join_order` and `join_left` with the way that `join_cost` prefers.
-use crate::block::{Block, SourceKind};
 use crate::joins::join_parts::{equality_sides, positions_of};
 use crate::paths::access::Choice;
 use crate::planner::Planner;
-use crate::walk::{any, is_volatile};
+use binder::block::{Block, SourceKind};
+use binder::walk::{any, is_volatile};
 use datum::SqlError;
 use expression::Expr;
 use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};

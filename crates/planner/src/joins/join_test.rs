@@ -2,7 +2,6 @@
 //! (semijoins) with the different values of the inner side as a table that can drive.
 //!
 //! Called by `join_order` once the tables are there that the conditions of a match read. The cheapest way is taken.
-use crate::block::{Block, Source, SourceColumn, SourceKind};
 use crate::joins::hash_side::is_self_contained;
 use crate::joins::join_list::{Item, JoinList, Test};
 use crate::joins::join_order::Build;
@@ -11,7 +10,8 @@ use crate::planner::Planner;
 use crate::price::price;
 use crate::queries::select_build::project;
 use crate::rewrites::semijoin::tells_apart;
-use crate::switches::Switch;
+use binder::Switch;
+use binder::block::{Block, Source, SourceColumn, SourceKind};
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{JoinKind, NestedLoop, Node, NodeKind};

@@ -7,6 +7,7 @@ pub(crate) mod join_cost;
 pub(crate) mod join_left;
 pub(crate) mod join_list;
 pub(crate) mod join_order;
+pub(crate) mod join_orders;
 pub(crate) mod join_parts;
 pub(crate) mod join_search;
 pub(crate) mod join_source;

@@ -3,13 +3,13 @@
 //!
 //! Invariant: two rows that several arms join come out once: of the first arm that is true for them. Called by `join_order` for
 //! lists of plain tables whose plan is not cheap; the cheaper plan is taken.
-use crate::block::{Block, SourceKind};
-use crate::condition::split_conjuncts;
 use crate::joins::join_list::{Item, JoinList};
 use crate::joins::join_parts::{equality_sides, is_late};
 use crate::planner::Planner;
 use crate::price::price;
-use crate::walk::{any, is_volatile};
+use binder::block::{Block, SourceKind};
+use binder::walk::split_conjuncts;
+use binder::walk::{any, is_volatile};
 use expression::{Expr, ExprKind, TruthTest};
 use plan::{Node, NodeKind};
 

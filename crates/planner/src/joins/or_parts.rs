@@ -3,8 +3,8 @@
 //!
 //! Invariant: the OR itself stays and is tested once its tables are joined, so that what is added here only drops rows
 //! early; what both leave is not counted twice (`selectivity`). Called by `join_order` for each list of joins.
-use crate::block::{Block, Position};
-use crate::walk::{any, is_volatile};
+use binder::block::{Block, Position};
+use binder::walk::{any, is_volatile};
 use expression::{Expr, ExprKind};
 
 /// Conditions nested deeper are not looked into.
@@ -65,5 +65,5 @@ fn part_of(block: &Block, condition: &Expr, own: u64, depth: usize) -> Option<Ex
 /// The value of a subquery or of a window, which is not there when a table is read.
 fn reads_computed(block: &Block, part: &Expr) -> bool {
     let computed = |position: usize| !matches!(block.frame.get(position), Some(Position::Column { .. }));
-    part.as_column().is_some_and(computed) || crate::walk::subquery_number(part).is_some()
+    part.as_column().is_some_and(computed) || binder::walk::subquery_number(part).is_some()
 }

@@ -4,11 +4,11 @@
 //! Invariant: the block gives the same rows. At most one row of the table can match, since a whole unique key is given by other
 //! tables or constants, and no row of it is to be locked. Called for each block after `merge` and `unnest`, before it is
 //! built; views that join more than a query wants are what it is for.
-use crate::block::{Block, Position, SourceKind};
-use crate::bound::BoundBlock;
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::walk::{any, has_subquery, is_volatile, positions};
+use binder::block::{Block, Position, SourceKind};
+use binder::bound::BoundBlock;
+use binder::bound::JoinTree;
+use binder::walk::{any, has_subquery, is_volatile, positions};
 use expression::Expr;
 use plan::AccessPath;
 

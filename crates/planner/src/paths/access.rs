@@ -2,15 +2,15 @@
 //!
 //! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
 //! (`dive`). Units: reading one row of a scan in order costs 1.
-use crate::block::{Block, Position, SourceKind};
-use crate::catalog_view::TableStatistics;
-use crate::hints::IndexHints;
 use crate::joins::join_order::WantedOrder;
 use crate::joins::join_parts::projection_of;
 use crate::paths::array_index::{bound_array, may_repeat_rows};
 use crate::paths::range::{IndexRanges, RangeFinder};
 use crate::planner::Planner;
-use crate::switches::Switch;
+use binder::Switch;
+use binder::TableStatistics;
+use binder::block::{Block, Position, SourceKind};
+use binder::hints::IndexHints;
 use expression::{Expr, ExprKind};
 use plan::{AccessPath, KeyCondition, RangeCondition, Reads, TableAccess};
 use schema::{IndexDef, IndexKind, TableDef};
@@ -117,7 +117,7 @@ impl Planner<'_> {
             conditions.into_iter().partition(|condition| choice.implied.contains(condition));
         let reads_no_row = |condition: &Expr| {
             block.sources_of(condition) & 1 << source == 0
-                && !crate::walk::any(condition, &crate::walk::is_volatile)
+                && !binder::walk::any(condition, &binder::walk::is_volatile)
         };
         let (gate, filter) = checked.into_iter().partition(reads_no_row);
         let SourceKind::Stored { hints, .. } = &description.kind else {
@@ -267,7 +267,7 @@ impl Chooser<'_> {
         choices.retain(|choice| {
             choice.ordered || choice.guessed_equal_parts.is_none_or(|parts| Some(parts) == most_equal)
         });
-        if let Some(trace) = self.planner.context.trace {
+        if let Some(trace) = self.planner.trace {
             trace.consider(self.table, &choices, self.scale);
         }
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);

@@ -1,8 +1,8 @@
 //! The operator that reads one source of a block.
-use crate::block::{Block, SourceKind};
 use crate::joins::join_parts::projection_of;
 use crate::paths::access::Choice;
 use crate::planner::Planner;
+use binder::block::{Block, SourceKind};
 use datum::SqlError;
 use expression::Expr;
 use plan::{CommonTable, Estimate, JsonTable, Lateral, Node, NodeKind, RoundScan, VirtualAccess};
@@ -107,7 +107,7 @@ fn late_last(
     }
     let (mut early, behind): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|condition| {
         let mut positions = Vec::new();
-        crate::walk::positions(condition, &mut positions);
+        binder::walk::positions(condition, &mut positions);
         !positions.iter().any(|position| late.contains(position))
     });
     let early_count = early.len();

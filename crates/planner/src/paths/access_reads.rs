@@ -1,10 +1,10 @@
 //! What a path reads of the device because it is not in memory (decision 0051), priced in the units of `access`.
 //!
 //! Called by `access` for the candidates once their rows are known.
-use crate::catalog_view::Leaves;
+use crate::estimates::Leaves;
 use crate::paths::access::{Candidate, Choice, Chooser, ROWS_IN_ORDER_MIN, starts};
 use crate::planner::Planner;
-use crate::switches::Switch;
+use binder::Switch;
 use plan::{AccessPath, Reads};
 use schema::{TableDef, TableId};
 

@@ -1,9 +1,9 @@
 //! How many rows a path reads and how many pass: by what indexes and histograms tell of the values, else by guesses.
 //!
 //! Called by `access` for each candidate.
-use crate::block::Position;
 use crate::paths::access::{Candidate, Chooser};
 use crate::paths::range::RangeFinder;
+use binder::block::Position;
 use expression::{Expr, ExprKind};
 use plan::{KeyCondition, RangeCondition};
 use schema::{IndexDef, IndexKind};
@@ -65,7 +65,7 @@ impl Chooser<'_> {
     /// The column, if the condition reads only this one.
     fn lone_column(&self, condition: &Expr) -> Option<usize> {
         let mut read = Vec::new();
-        crate::walk::positions(condition, &mut read);
+        binder::walk::positions(condition, &mut read);
         let own = |position: &usize| match self.block.frame[*position] {
             Position::Column { source, column } if source == self.source => Some(column),
             _ => None,

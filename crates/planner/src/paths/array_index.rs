@@ -5,8 +5,8 @@
 //! its elements are, so that the keys it asks for are in the index for every row that passes. A constant that cannot be
 //! converted leaves the condition as it is. An index has not all rows, so it is used only where its array is asked for.
 //! Called by `generated` (before access paths are chosen) and by `range`.
-use crate::block::{Block, SourceKind};
 use crate::planner::Planner;
+use binder::block::{Block, SourceKind};
 use datum::{
     ColumnType, Date, Json, MomentContext, TimeZone, TypeKind, Value, json_of, json_text, parse_json,
     read_json, typed_elements, typed_value,
@@ -81,17 +81,17 @@ impl Planner<'_> {
             ExprKind::Call(function, _) => function.volatility != Volatility::Pure,
             _ => false,
         };
-        if crate::walk::any(constant, &changes) {
+        if binder::walk::any(constant, &changes) {
             return None;
         }
         let bind = &self.context.bind;
         let known = bind.known.all();
-        let values = if known.is_empty() { self.context.values.to_vec() } else { known };
+        let values = if known.is_empty() { self.values.to_vec() } else { known };
         let is_unknown = |part: &Expr| {
             bind.decide_by(part);
             matches!(part.kind, ExprKind::Parameter(index) if index >= values.len())
         };
-        if crate::walk::any(constant, &is_unknown) {
+        if binder::walk::any(constant, &is_unknown) {
             return None;
         }
         Some(EvalContext::of_constants(bind).with_parameters(values))

@@ -3,7 +3,7 @@
 //! A block asks for the same ranges again and again while its join order is found, so answers are kept. Those that were
 //! made with parameters and may have decided something become the plan's checks.
 use crate::planner::Planner;
-use crate::walk::any;
+use binder::walk::any;
 use datum::Value;
 use expression::{Expr, ExprKind};
 use plan::{EstimateCheck, KeyCondition, RangeCondition};
@@ -66,7 +66,7 @@ impl Planner<'_> {
     /// The values by which rows are estimated.
     fn known_values(&self) -> Vec<Value> {
         let known = self.context.bind.known.all();
-        if known.is_empty() { self.context.values.to_vec() } else { known }
+        if known.is_empty() { self.values.to_vec() } else { known }
     }
 
     /// What the plan relies on.
@@ -91,7 +91,7 @@ fn equalities(range: &RangeCondition) -> usize {
 /// A bound is known only when the plan runs.
 fn reads_rows(ranges: &[RangeCondition]) -> bool {
     reads(ranges, &|expr| {
-        matches!(expr.kind, ExprKind::Column(_) | ExprKind::Slot(_)) || crate::walk::is_volatile(expr)
+        matches!(expr.kind, ExprKind::Column(_) | ExprKind::Slot(_)) || binder::walk::is_volatile(expr)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Conditions that an index entry tells alone: they are tested before the row behind it is read (index condition
 //! pushdown). Called by `access` for what it has chosen.
-use crate::block::{Block, Position};
-use crate::hints::IndexHints;
-use crate::walk::{any, is_volatile, positions};
+use binder::block::{Block, Position};
+use binder::hints::IndexHints;
+use binder::walk::{any, is_volatile, positions};
 use expression::Expr;
 use plan::TableAccess;
 use schema::{IndexDef, TableDef};

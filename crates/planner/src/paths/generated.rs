@@ -3,8 +3,8 @@
 //!
 //! Only operands of comparisons are replaced, and only where the column compares as the expression does, so that no
 //! result changes. Called for the conditions of every block before its access paths are chosen.
-use crate::block::{Block, Position, SourceKind};
 use crate::planner::Planner;
+use binder::block::{Block, Position, SourceKind};
 use datum::SqlError;
 use expression::{Expr, ExprKind};
 use schema::TableDef;
@@ -56,11 +56,11 @@ impl Planner<'_> {
             if definition.generated.is_none() || !is_indexed {
                 continue;
             }
-            let bound = crate::row_expression::bind_generated(column, table, self.catalog, &self.context)?;
+            let bound = binder::bind_generated(column, table, self.catalog, &self.context)?;
             let Some(mut expr) = bound else { continue };
             // What the statement never reads cannot be part of its conditions.
             let mut read = Vec::new();
-            crate::walk::positions(&expr, &mut read);
+            binder::walk::positions(&expr, &mut read);
             let is_read = |&column: &usize| block.frame.contains(&Position::Column { source, column });
             if !matches!(expr.kind, ExprKind::Column(_)) && !read.is_empty() && read.iter().all(is_read) {
                 block.read_row_of(source, &mut expr);
@@ -141,8 +141,8 @@ fn has_same_shape<'e>(
         return is_constant && written.ty.column.kind == kept.ty.column.kind;
     }
     let (mut own, mut other) = (Vec::new(), Vec::new());
-    crate::walk::for_each_operand(written, &mut |operand| own.push(operand));
-    crate::walk::for_each_operand(kept, &mut |operand| other.push(operand));
+    binder::walk::for_each_operand(written, &mut |operand| own.push(operand));
+    binder::walk::for_each_operand(kept, &mut |operand| other.push(operand));
     own.len() == other.len()
         && written.ty.column.kind == kept.ty.column.kind
         && written.ty.column.collation == kept.ty.column.collation

@@ -2,12 +2,12 @@
 //!
 //! The keys of the rows are gathered from the indexes, put together in order and looked up. All conditions are tested on
 //! the rows again. Plain reads only. Called by `access`.
-use crate::condition::split_conjuncts;
 use crate::paths::access::{
     COST_LOOKUP, COST_RANGE, Candidate, Choice, Chooser, leading_single_values, starts,
 };
 use crate::paths::range::{IndexRanges, RangeFinder};
-use crate::switches::Switch;
+use binder::Switch;
+use binder::walk::split_conjuncts;
 use expression::{Expr, ExprKind};
 use plan::{AccessPath, IndexMerge, MergeKind, MergePart};
 

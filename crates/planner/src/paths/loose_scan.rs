@@ -2,24 +2,14 @@
 //!
 //! Both walk over the different values of an index's first parts by seeking behind each (loose index scan, skip scan).
 //! They are worth it where there are few of them, as statistics tell. Called by `access` for the only table of a block.
-use crate::block::{Block, Position};
 use crate::paths::access::{COST_RANGE, Candidate, Chooser};
 use crate::paths::range::RangeFinder;
-use crate::switches::Switch;
-use crate::walk::{any, is_volatile, positions};
+use binder::Switch;
+use binder::block::{Block, GroupWish, Position};
+use binder::walk::{any, is_volatile, positions};
 use expression::{AggregateCall, AggregateFunction, Expr, ExprKind};
 use plan::{AccessPath, GroupWalk, RangeCondition};
 use schema::IndexDef;
-
-/// What a block needs of each group of rows that have the same values: any row, and those with the least and the
-/// greatest value of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupWish {
-    pub columns: Vec<usize>,
-    pub extreme: Option<usize>,
-    pub least: bool,
-    pub greatest: bool,
-}
 
 /// The only source of a block of which nothing else is read.
 const SOURCE: usize = 0;

@@ -1,6 +1,6 @@
 //! Conditions as ranges of an index.
-use crate::block::{Block, Position};
-use crate::condition::split_conjuncts;
+use binder::block::{Block, Position};
+use binder::walk::split_conjuncts;
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, TypeKind};
 use expression::{ComparisonOperator, Expr, ExprKind, ExprType, TruthTest};
@@ -318,12 +318,12 @@ impl RangeFinder<'_> {
     /// The value is known before the table is read.
     fn is_known(&self, expr: &Expr) -> bool {
         let unusable = |part: &Expr| {
-            crate::walk::is_volatile(part)
-                || crate::walk::subquery_number(part).is_some()
+            binder::walk::is_volatile(part)
+                || binder::walk::subquery_number(part).is_some()
                 || matches!(part.kind, ExprKind::Column(position)
                     if self.block.frame[position] == Position::Subquery)
         };
-        self.block.sources_of(expr) & !self.placed == 0 && !crate::walk::any(expr, &unusable)
+        self.block.sources_of(expr) & !self.placed == 0 && !binder::walk::any(expr, &unusable)
     }
 
     fn part_reads_outer(&self, part: &KeyCondition) -> bool {

@@ -1,6 +1,6 @@
 //! Which share of the rows a condition leaves that no index was asked about: by what statistics tell of its columns, else
 //! MySQL's fixed shares.
-use crate::block::{Block, Position, SourceKind};
+use binder::block::{Block, Position, SourceKind};
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
 use plan::NodeKind;
 

@@ -4,11 +4,11 @@
 //! From the group's expressions and constants on: an equality with one side determined determines the other, and a key that is
 //! determined determines its table's other columns, until nothing more follows; so do the columns that a generated one is made
 //! of. Called by `grouping`.
-use crate::block::{Block, Position, SourceKind};
 use crate::joins::join_list::rejects_null;
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::walk::{any, has_subquery, is_row_independent, is_volatile, positions};
+use binder::block::{Block, Position, SourceKind};
+use binder::bound::JoinTree;
+use binder::walk::{any, has_subquery, is_row_independent, is_volatile, positions};
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{Node, NodeKind};
@@ -236,8 +236,7 @@ impl Planner<'_> {
         for (source, stored) in block.sources.iter().enumerate().filter(|(_, source)| !source.optional) {
             let SourceKind::Stored { table, .. } = &stored.kind else { continue };
             for column in (0..table.columns.len()).filter(|at| table.columns[*at].generated.is_some()) {
-                let bound =
-                    crate::row_expression::bind_generated(column, table, self.catalog, &self.context)?;
+                let bound = binder::bind_generated(column, table, self.catalog, &self.context)?;
                 let mut reads = Vec::new();
                 bound.iter().for_each(|expr| positions(expr, &mut reads));
                 made.push(MadeColumn { source, column, reads });

@@ -1,12 +1,14 @@
 //! Grouped queries: expressions over the tables become expressions over the groups' results.
 //!
 //! The frame after aggregation: group expressions, aggregates, carried columns, subqueries' values.
-use crate::block::{Block, Position};
-use crate::error_codes::ER_FIELD_IN_GROUPING_NOT_GROUP_BY;
 use crate::queries::dependence::Equalities;
-use crate::walk::{aggregate_number, for_each_operand_mut, grouping_number, subquery_number, window_number};
-use datum::{ColumnType, CompareMode, SqlError, SqlMode, error_code};
+use binder::block::{Block, Position};
+use binder::walk::{aggregate_number, for_each_operand_mut, grouping_number, subquery_number, window_number};
+use datum::{ColumnType, CompareMode, ErrorCode, SqlError, SqlMode, error_code};
 use expression::{ArithmeticOperator, ComparisonOperator, Expr, ExprKind};
+
+const ER_FIELD_IN_GROUPING_NOT_GROUP_BY: ErrorCode =
+    ErrorCode::new(3602, "HY000", "Argument #%d of GROUPING function is not in GROUP BY");
 
 /// What decides how a column outside of GROUP BY is treated.
 pub struct Grouping<'b> {

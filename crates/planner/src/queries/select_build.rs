@@ -1,57 +1,18 @@
 //! From a bound SELECT block to its plan: tables, filter, groups, order, limit, projection.
-use crate::block::{Block, Position};
-use crate::bound::BoundBlock;
 use crate::condition::factor_or;
 use crate::joins::join_order::WantedOrder;
 use crate::paths::loose_scan::wish_of_distinct;
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::queries::select_items::SelectItem;
 use crate::queries::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
-use crate::queries::window::{PlacedWindows, starts_with, take_windows};
-use crate::walk::{PROJECTED_BASE, has_subquery, replace};
+use crate::queries::window::{PlacedWindows, take_windows};
+use binder::block::{Block, Position};
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, BoundSelect};
+use binder::starts_with;
+use binder::walk::{PROJECTED_BASE, has_subquery, replace};
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
 use plan::{Apply, Node, NodeKind, SortKey};
-
-#[derive(Clone)]
-pub struct BoundSelect {
-    pub items: Vec<SelectItem>,
-    pub conditions: Vec<Expr>,
-    pub groups: Option<Vec<Expr>>,
-    pub rollup: bool,
-    pub having: Vec<Expr>,
-    pub order_by: Vec<SortKey>,
-    pub limit: Option<(Expr, Option<Expr>)>,
-    pub distinct: bool,
-    pub straight: bool,
-    pub count_found_rows: bool,
-}
-
-impl BoundSelect {
-    /// What is evaluated after rows are grouped.
-    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
-        let mut exprs: Vec<&mut Expr> = self.items.iter_mut().map(|item| &mut item.expr).collect();
-        exprs.extend(&mut self.having);
-        exprs.extend(self.order_by.iter_mut().map(|key| &mut key.expr));
-        exprs
-    }
-
-    pub fn of_items(items: Vec<SelectItem>) -> BoundSelect {
-        BoundSelect {
-            items,
-            conditions: Vec::new(),
-            groups: None,
-            rollup: false,
-            having: Vec::new(),
-            order_by: Vec::new(),
-            limit: None,
-            distinct: false,
-            straight: false,
-            count_found_rows: false,
-        }
-    }
-}
 
 /// The input of a statement's rows before grouping or projection.
 pub struct RowSource {
@@ -62,7 +23,7 @@ pub struct RowSource {
 
 impl Planner<'_> {
     pub fn build_block(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
-        let mark = self.context.trace.map(|trace| trace.begin_block(&select.block));
+        let mark = self.trace.map(|trace| trace.begin_block(&select.block));
         self.merge_sources(&mut select);
         self.unnest_block(&mut select);
         self.push_conditions(&mut select);
@@ -77,7 +38,7 @@ impl Planner<'_> {
             node = node.map(|plain| self.with_asked_groups(asking, plain));
         }
         self.builds_correlated = around;
-        if let (Some(trace), Some(mark)) = (self.context.trace, mark) {
+        if let (Some(trace), Some(mark)) = (self.trace, mark) {
             trace.end(&mark);
         }
         node
@@ -207,7 +168,7 @@ impl Planner<'_> {
                 column.ty = part.ty.clone();
                 Some(column)
             });
-            if crate::walk::any(&key.expr, &|part| matches!(part.kind, ExprKind::Column(_))) {
+            if binder::walk::any(&key.expr, &|part| matches!(part.kind, ExprKind::Column(_))) {
                 let unselected = unselected_column(block, &key.expr, &items[..selected], taken);
                 if let Some(name) = unselected
                     && self.context.bind.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
@@ -264,7 +225,7 @@ pub fn values_taken(applies: &[Apply]) -> Vec<TakenValues> {
 /// them: rows that are equal have one value.
 fn unselected_column(block: &Block, key: &Expr, items: &[Expr], taken: &[TakenValues]) -> Option<String> {
     let mut read = Vec::new();
-    crate::walk::positions(key, &mut read);
+    binder::walk::positions(key, &mut read);
     for position in read {
         let subquery = taken.iter().find(|(value, _)| *value == position);
         let Some((_, values)) = subquery else { return Some(column_name_in(block, key)) };
@@ -281,7 +242,7 @@ fn unselected_column(block: &Block, key: &Expr, items: &[Expr], taken: &[TakenVa
 
 fn column_name_in(block: &Block, expr: &Expr) -> String {
     let mut positions = Vec::new();
-    crate::walk::positions(expr, &mut positions);
+    binder::walk::positions(expr, &mut positions);
     match positions.first().and_then(|&position| block.frame.get(position)) {
         Some(Position::Column { source, column }) => block.sources[*source].dotted_name(*column),
         _ => String::new(),

@@ -1,17 +1,20 @@
 //! A grouped SELECT block: rows, groups, HAVING, window functions, order, limit, projection.
-use crate::block::{Block, PendingSubquery, Position, SourceKind};
 use crate::joins::join_order::WantedOrder;
 use crate::paths::loose_scan::wish_of_groups;
 use crate::planner::Planner;
 use crate::queries::dependence::Equalities;
-use crate::queries::from::JoinTree;
 use crate::queries::grouping::{Grouping, Place, SELECT_LIST};
 use crate::queries::select_build::{
-    BoundSelect, RowSource, filter, limit, project, sort, sort_limit, values_taken, wanted_order,
+    RowSource, filter, limit, project, sort, sort_limit, values_taken, wanted_order,
 };
 use crate::queries::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
-use crate::queries::window::{PlacedWindows, starts_with, take_windows};
-use crate::walk::{any, subquery_number};
+use crate::queries::window::{PlacedWindows, take_windows};
+use binder::block::{Block, PendingSubquery, Position, SourceKind};
+use binder::bound::BoundSelect;
+use binder::bound::JoinTree;
+use binder::bound_exprs::call_exprs;
+use binder::starts_with;
+use binder::walk::{any, subquery_number};
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, AggregateFunction, ComparisonOperator, Expr, ExprKind, TruthTest};
 use plan::{Aggregate, AggregateColumn, ApplyKind, Node, NodeKind, SortKey};
@@ -208,10 +211,6 @@ fn unanswered_items(block: &Block, bound: &BoundSelect) -> Vec<usize> {
     };
     let items = bound.items.iter().enumerate();
     items.filter(|(_, item)| is_unanswered(&item.expr)).map(|(number, _)| number).collect()
-}
-
-pub fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
-    call.arguments.iter_mut().chain(call.order_by.iter_mut().map(|item| &mut item.expr))
 }
 
 fn is_extreme(function: AggregateFunction) -> bool {

@@ -1,10 +1,10 @@
 //! Subqueries of a bound block get their places in its frame, and the operators that fill them.
 //!
 //! A subquery in a branch that need not be evaluated gets a guard: what must hold for its value to be asked for.
-use crate::block::{Block, PendingSubquery, Position, SubqueryPlan};
-use crate::queries::select_build::BoundSelect;
 use crate::queries::window::PlacedWindows;
-use crate::walk::{any, for_each_operand_mut, has_subquery, is_volatile, replace, subquery_number};
+use binder::block::{Block, PendingSubquery, Position, SubqueryPlan};
+use binder::bound::BoundSelect;
+use binder::walk::{any, for_each_operand_mut, has_subquery, is_volatile, replace, subquery_number};
 use datum::ColumnType;
 use expression::{Expr, ExprKind, TruthTest};
 use plan::{Apply, Node, NodeKind};

@@ -1,65 +1,12 @@
 //! Window functions in a block's plan: sorts, as few as the windows' orders allow, and a node for each window.
-use crate::block::Block;
-use crate::queries::select_build::{BoundSelect, sort};
-use crate::walk::{any, replace, window_number};
+use crate::queries::select_build::sort;
+use binder::block::Block;
+use binder::bound::BoundSelect;
+use binder::bound_exprs::function_exprs;
+use binder::walk::{any, replace, window_number};
+use binder::{BlockWindow, starts_with};
 use expression::Expr;
-use plan::{
-    Distance, Frame, FrameBound, Node, NodeKind, SortKey, Window, WindowColumn, WindowFunction, window_keys,
-};
-
-/// A window of a block.
-#[derive(Clone)]
-pub struct BlockWindow {
-    pub partition_by: Vec<Expr>,
-    pub order_by: Vec<SortKey>,
-    /// Windows are evaluated in this order.
-    pub rank: usize,
-}
-
-impl Block {
-    /// Notes a window, or finds an equal one.
-    pub fn add_window(&mut self, partition_by: Vec<Expr>, order_by: Vec<SortKey>, rank: usize) -> usize {
-        let keys = window_keys(&partition_by, &order_by);
-        let is_same = |window: &BlockWindow| {
-            window.partition_by.len() == partition_by.len()
-                && starts_with(&window_keys(&window.partition_by, &window.order_by), &keys)
-                && window.order_by.len() == order_by.len()
-        };
-        match self.windows.iter().position(is_same) {
-            Some(known) => {
-                self.windows[known].rank = self.windows[known].rank.min(rank);
-                known
-            }
-            None => {
-                self.windows.push(BlockWindow { partition_by, order_by, rank });
-                self.windows.len() - 1
-            }
-        }
-    }
-}
-
-/// Every expression of a window function and its frame.
-pub fn function_exprs<'f>(function: &'f mut WindowFunction, frame: &'f mut Frame) -> Vec<&'f mut Expr> {
-    let mut exprs: Vec<&mut Expr> = match function {
-        WindowFunction::NthTile(tiles) => vec![tiles],
-        WindowFunction::Neighbour { value, distance, default, .. } => {
-            [value, distance].into_iter().chain(default).collect()
-        }
-        WindowFunction::FirstValue(value) | WindowFunction::LastValue(value) => vec![value],
-        WindowFunction::NthValue { value, number } => vec![value, number],
-        WindowFunction::Aggregate(call) => call.arguments.iter_mut().collect(),
-        _ => Vec::new(),
-    };
-    for bound in [&mut frame.start, &mut frame.end] {
-        if let FrameBound::Preceding(distance) | FrameBound::Following(distance) = bound {
-            match distance {
-                Distance::Rows(rows) => exprs.push(rows),
-                Distance::Value { amount, bound, .. } => exprs.extend([amount, bound]),
-            }
-        }
-    }
-    exprs
-}
+use plan::{Node, NodeKind, SortKey, Window, WindowColumn, window_keys};
 
 /// The block's windows with the frame positions of their functions.
 pub struct PlacedWindows {
@@ -183,12 +130,4 @@ fn equal_sorts_together(mut numbers: Vec<usize>, windows: &[BlockWindow]) -> Vec
         numbers = rest;
     }
     sorted
-}
-
-/// Whether rows that are ordered by `ordering` are ordered by `keys`.
-pub fn starts_with(ordering: &[SortKey], keys: &[SortKey]) -> bool {
-    let is_equal = |(left, right): (&SortKey, &SortKey)| {
-        left.expr.kind == right.expr.kind && left.descending == right.descending
-    };
-    keys.len() <= ordering.len() && ordering.iter().zip(keys).all(is_equal)
 }

@@ -3,20 +3,19 @@
 //!
 //! Invariant: what the query computes of one key it computes of the rows with that key alone, and the equality stays where it
 //! is, so the block gives the same rows. Called for each block before it is built; the cheaper of both plans is taken.
-use crate::block::{Block, QuerySource, SourceKind};
-use crate::bound::{BoundBlock, Logical};
-use crate::changes::update::reads_any;
+use crate::changes::changed_rows::reads_any;
 use crate::joins::hash_side::converts_quietly;
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
 use crate::rewrites::push::{plain_sources, push_before_groups};
 use crate::rewrites::semijoin::tells_apart;
-use crate::switches::Switch;
-use crate::walk::{any, has_aggregate, has_subquery, has_window, is_volatile};
+use binder::Switch;
+use binder::block::{Block, QuerySource, SourceKind};
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, Logical};
+use binder::walk::{any, has_aggregate, has_subquery, has_window, is_volatile};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use parser::hints::TableSwitch;
-use plan::{Node, TableUsage};
-use schema::TableId;
+use plan::Node;
 
 /// A plan that costs less is not compared with others.
 const CHEAP: f64 = 500.0;
@@ -106,16 +105,12 @@ impl Planner<'_> {
     /// Whether the query gives the same rows whenever it runs, and reads nothing that the statement changes meanwhile.
     fn may_run_again(&self, query: &QuerySource) -> bool {
         let Logical::Select(inner) = &query.query else { return false };
-        let is_changed =
-            |usage| matches!(usage, TableUsage::Insert | TableUsage::Update | TableUsage::Delete);
-        let changed = self.tables.iter().filter(|table| is_changed(table.usage));
-        let changed: Vec<TableId> = changed.map(|table| table.id).collect();
         query.correlation.is_empty()
             && query.slots.is_empty()
             && inner.block.initialisers.is_empty()
             && inner.block.sources.iter().all(|source| source.lock.is_none())
             && !query.query.any_expr(&|expr| any(expr, &is_volatile))
-            && (changed.is_empty() || !reads_any(&query.query, &changed))
+            && (self.changed.is_empty() || !reads_any(&query.query, &self.changed))
     }
 }
 

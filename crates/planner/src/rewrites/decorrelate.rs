@@ -4,17 +4,17 @@
 //! Invariant: each row finds the group that it would have aggregated, or none, and then has the values of aggregates over no
 //! rows. What the subquery computes of them is computed in the block around it. Called for each block before it is built; the
 //! cheaper of both plans is taken.
-use crate::block::{PendingSubquery, QuerySource, Source, SourceColumn, SourceKind, SubqueryPlan};
-use crate::bound::{BoundBlock, Logical};
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::queries::select_build::BoundSelect;
-use crate::queries::select_items::SelectItem;
 use crate::rewrites::followed::push_followed;
 use crate::rewrites::merge::SOURCES_MAX;
 use crate::rewrites::semijoin::tells_apart;
-use crate::switches::Switch;
-use crate::walk::{aggregate_number, any, has_subquery, is_volatile, replace, subquery_number};
+use binder::SelectItem;
+use binder::Switch;
+use binder::block::{PendingSubquery, QuerySource, Source, SourceColumn, SourceKind, SubqueryPlan};
+use binder::bound::BoundSelect;
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, Logical};
+use binder::walk::{aggregate_number, any, has_subquery, is_volatile, replace, subquery_number};
 use datum::CompareMode;
 use expression::{AggregateFunction, ComparisonOperator, Expr, ExprKind};
 use plan::{ApplyKind, Node};

@@ -3,11 +3,11 @@
 //!
 //! Invariant: the condition stays where it is. What is added drops only rows of the query whose partners it drops. Called by
 //! `push` for each block, and by `decorrelate` for the groups that it makes.
-use crate::block::{Block, SourceKind};
 use crate::joins::equal_columns::{mode_of, pair_of, passes_on};
-use crate::queries::from::JoinTree;
 use crate::rewrites::push::{is_movable, plain_sources, push};
-use crate::walk::replace;
+use binder::block::{Block, SourceKind};
+use binder::bound::JoinTree;
+use binder::walk::replace;
 use datum::ColumnType;
 use expression::{Expr, ExprKind};
 

@@ -3,42 +3,21 @@
 //!
 //! Invariant: the block gives the rows that it would give with the query's rows kept. Names are bound before, so nothing
 //! that a name meant changes. Called for each block before it is built.
-use crate::block::{Block, LateralSource, Position, QuerySource, SourceKind, SubqueryPlan};
-use crate::bound::{BoundBlock, BoundInitialiser, Logical};
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::queries::select_build::BoundSelect;
-use crate::queries::select_grouped::call_exprs;
-use crate::queries::window::function_exprs;
-use crate::switches::Switch;
-use crate::walk::{SUBQUERY_BASE, any, has_subquery, is_volatile, replace, subquery_number};
+use binder::block::{Block, LateralSource, Position, QuerySource, SourceKind, SubqueryPlan};
+use binder::bound::BoundSelect;
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, Logical};
+use binder::bound_exprs::{move_over, shift};
+use binder::walk::{any, is_volatile, replace};
 use datum::SqlError;
 use expression::{Expr, ExprKind};
-use parser::hints::TableSwitch;
 use plan::SortKey;
 
 /// As many tables a block may have.
 pub const SOURCES_MAX: usize = 61;
 
 impl Planner<'_> {
-    /// Whether a query in FROM is merged into the innermost block, which calls it `alias`.
-    pub fn merges(&self, query: &Logical, alias: &str) -> bool {
-        let hint = self.blocks.last().and_then(|block| block.hints.switch(TableSwitch::Merge, alias));
-        if !hint.unwrap_or_else(|| self.context.switches.has(Switch::DerivedMerge)) {
-            return false;
-        }
-        let Logical::Select(select) = query else { return false };
-        let BoundBlock { block, bound, tree, .. } = &**select;
-        tree.is_some()
-            && bound.groups.is_none()
-            && block.aggregates.is_empty()
-            && bound.having.is_empty()
-            && block.window_calls.is_empty()
-            && bound.limit.is_none()
-            && !(bound.distinct || bound.straight || bound.count_found_rows)
-            && !bound.items.iter().any(|item| has_subquery(&item.expr) || any(&item.expr, &sets_variable))
-    }
-
     /// Makes queries in FROM part of the block where that is possible.
     pub fn merge_sources(&mut self, select: &mut BoundBlock) {
         let mut number = 0;
@@ -76,7 +55,9 @@ impl Planner<'_> {
                 }
                 SourceKind::Common(common) => {
                     let common = common.clone();
-                    common.plan(self)?;
+                    if let Some(query) = common.take_query() {
+                        common.keep_node(self.build_logical(query)?);
+                    }
                 }
                 _ => {}
             }
@@ -119,10 +100,6 @@ fn is_null_without_row(expr: &Expr) -> bool {
         ExprKind::Arithmetic(_, left, right) => is_null_without_row(left) || is_null_without_row(right),
         _ => false,
     }
-}
-
-fn sets_variable(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::SetUserVariable(..))
 }
 
 fn merge(select: &mut BoundBlock, number: usize) {
@@ -199,31 +176,6 @@ fn take_order(select: &mut BoundBlock, order_by: Vec<SortKey>) {
     }
 }
 
-/// An expression of the inner block over the frame of the outer one, whose subqueries begin at `first_subquery`.
-pub fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
-    replace(expr, &mut |part| {
-        if let Some(number) = subquery_number(part) {
-            let kind = ExprKind::Slot(SUBQUERY_BASE + first_subquery + number);
-            return Some(Expr { kind, ty: part.ty.clone() });
-        }
-        let position = part.as_column()?;
-        Some(Expr { kind: ExprKind::Column(positions[position]), ty: part.ty.clone() })
-    });
-}
-
-/// The tree where its sources come behind `first` others.
-pub fn shift(tree: &mut JoinTree, first: usize) {
-    match tree {
-        JoinTree::Source(source) => *source += first,
-        JoinTree::Inner { left, right, .. }
-        | JoinTree::Left { left, right, .. }
-        | JoinTree::Semi { left, right, .. } => {
-            shift(left, first);
-            shift(right, first);
-        }
-    }
-}
-
 /// Puts the inner joins in the place of the source. The conditions go where they must hold for a row of the source to be
 /// there: with the nearest join that has it on a side that may be without a row, or else are left over.
 fn graft(tree: &mut JoinTree, source: usize, inner: &mut Option<JoinTree>, conditions: &mut Vec<Expr>) {
@@ -258,89 +210,6 @@ pub fn recount_needs(block: &mut Block) {
             if let SourceKind::JsonTable(table) = &mut block.sources[number].kind {
                 table.needs = needs;
             }
-        }
-    }
-}
-
-impl Logical {
-    /// Whether `test` holds for an expression anywhere in the query; for what is planned already it is taken to hold.
-    pub fn any_expr(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
-        let in_limit = |limit: &Option<(Expr, Option<Expr>)>| {
-            limit.as_ref().is_some_and(|(count, offset)| test(count) || offset.as_ref().is_some_and(test))
-        };
-        let in_initialisers =
-            |list: &[BoundInitialiser]| list.iter().any(|initialiser| initialiser.query.any_expr(test));
-        match self {
-            Logical::Node(_) => true,
-            Logical::Project { input, expressions } => expressions.iter().any(test) || input.any_expr(test),
-            Logical::Union(inputs) => inputs.iter().any(|input| input.any_expr(test)),
-            Logical::Distinct { input, .. } => input.any_expr(test),
-            Logical::Difference { sides, .. } => sides.0.any_expr(test) || sides.1.any_expr(test),
-            Logical::Sort { input, keys, limit } => {
-                keys.iter().any(|key| test(&key.expr)) || in_limit(limit) || input.any_expr(test)
-            }
-            Logical::Limit { input, count, offset } => {
-                test(count) || offset.as_ref().is_some_and(test) || input.any_expr(test)
-            }
-            Logical::Initialise { input, initialisers } => {
-                in_initialisers(initialisers) || input.any_expr(test)
-            }
-            Logical::Select(select) => {
-                let mut select = select.clone();
-                let mut is_found =
-                    in_limit(&select.bound.limit) || in_initialisers(&select.block.initialisers);
-                select.for_each_expr(&mut |expr| is_found |= test(expr));
-                let in_subquery = |query: &SubqueryPlan| match query {
-                    SubqueryPlan::Bound(query) => query.any_expr(test),
-                    SubqueryPlan::Built { .. } => true,
-                };
-                let in_source = |kind: &SourceKind| match kind {
-                    SourceKind::Query(source) => source.query.any_expr(test),
-                    SourceKind::Common(common) => common.query().is_none_or(|query| query.any_expr(test)),
-                    SourceKind::Derived(_) | SourceKind::Lateral(_) => true,
-                    SourceKind::Stored { .. }
-                    | SourceKind::Virtual(_)
-                    | SourceKind::Round(_)
-                    | SourceKind::JsonTable(_) => false,
-                };
-                is_found
-                    || select.block.subqueries.iter().any(|subquery| in_subquery(&subquery.query))
-                    || select.block.sources.iter().any(|source| in_source(&source.kind))
-            }
-        }
-    }
-}
-
-fn source_exprs(kind: &mut SourceKind, visit: &mut dyn FnMut(&mut Expr)) {
-    match kind {
-        SourceKind::Query(query) => query.correlation.iter_mut().for_each(|(_, expr)| visit(expr)),
-        SourceKind::JsonTable(table) => visit(&mut table.document),
-        _ => {}
-    }
-}
-
-impl BoundBlock {
-    /// Every expression over the block's frame.
-    pub fn for_each_expr(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
-        let BoundBlock { block, bound, tree, .. } = self;
-        bound.exprs_mut().into_iter().for_each(&mut *visit);
-        bound.conditions.iter_mut().for_each(&mut *visit);
-        bound.groups.iter_mut().flatten().for_each(&mut *visit);
-        tree.iter_mut().flat_map(JoinTree::conditions_mut).for_each(&mut *visit);
-        block.aggregates.iter_mut().flat_map(call_exprs).for_each(&mut *visit);
-        block.groupings.iter_mut().flatten().for_each(&mut *visit);
-        for window in &mut block.windows {
-            window.partition_by.iter_mut().for_each(&mut *visit);
-            window.order_by.iter_mut().for_each(|key| visit(&mut key.expr));
-        }
-        for call in &mut block.window_calls {
-            function_exprs(&mut call.function, &mut call.frame).into_iter().for_each(&mut *visit);
-        }
-        for subquery in &mut block.subqueries {
-            subquery.left.iter_mut().chain(&mut subquery.correlation).for_each(|(_, expr)| visit(expr));
-        }
-        for source in &mut block.sources {
-            source_exprs(&mut source.kind, visit);
         }
     }
 }

@@ -3,14 +3,14 @@
 //! Invariant: the block gives the same rows. A condition on columns of one such query holds for its rows before they are kept:
 //! in each branch of a set operation, before grouping where it reads nothing but groups, before windows where all of them
 //! are partitioned by what it reads. Called for each block after `merge`, before it is built.
-use crate::block::{Block, Position, Source, SourceKind};
-use crate::bound::{BoundBlock, Logical};
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::queries::select_items::SelectItem;
 use crate::rewrites::followed::push_followed;
-use crate::switches::Switch;
-use crate::walk::{AGGREGATE_BASE, any, has_aggregate, has_subquery, has_window, is_volatile, replace};
+use binder::SelectItem;
+use binder::Switch;
+use binder::block::{Block, Position, Source, SourceKind};
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, Logical};
+use binder::walk::{AGGREGATE_BASE, any, has_aggregate, has_subquery, has_window, is_volatile, replace};
 use datum::Value;
 use expression::{Expr, ExprKind};
 use parser::hints::TableSwitch;
@@ -120,7 +120,9 @@ fn takes(query: &Logical, condition: &Expr) -> bool {
         Logical::Sort { input, limit: None, .. } | Logical::Initialise { input, .. } => {
             takes(input, condition)
         }
-        Logical::Sort { .. } | Logical::Limit { .. } | Logical::Node(_) => false,
+        Logical::Sort { .. } | Logical::Limit { .. } | Logical::Values { .. } | Logical::Recursive(_) => {
+            false
+        }
     }
 }
 
@@ -144,7 +146,7 @@ fn select_takes(select: &BoundBlock, condition: &Expr) -> bool {
 /// The columns of the query that a condition reads.
 fn columns_of(condition: &Expr) -> Vec<usize> {
     let mut read = Vec::new();
-    crate::walk::positions(condition, &mut read);
+    binder::walk::positions(condition, &mut read);
     read
 }
 
@@ -184,7 +186,9 @@ fn add(query: &mut Logical, condition: &Expr) {
         Logical::Distinct { input, .. } | Logical::Sort { input, .. } | Logical::Initialise { input, .. } => {
             add(input, condition);
         }
-        Logical::Limit { .. } | Logical::Node(_) => unreachable!("these take no condition"),
+        Logical::Limit { .. } | Logical::Values { .. } | Logical::Recursive(_) => {
+            unreachable!("these take no condition")
+        }
     }
 }
 
@@ -225,7 +229,7 @@ fn rows_wanted((count, offset): &(Expr, Option<Expr>)) -> Option<Expr> {
 fn cut(query: &mut Logical, rows: &Expr) {
     match query {
         // The sort that its own limit is for has been told.
-        Logical::Limit { .. } | Logical::Node(_) => {}
+        Logical::Limit { .. } | Logical::Values { .. } | Logical::Recursive(_) => {}
         Logical::Union(inputs) => {
             inputs.iter_mut().for_each(|input| cut(input, rows));
             limit(query, rows);

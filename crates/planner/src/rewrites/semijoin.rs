@@ -3,11 +3,11 @@
 //! Invariant: each row comes out as often as before: a value of the subquery is there once, and values that DISTINCT tells
 //! apart are never equal to the same `x`. A subquery that reads the block around it stays what it is, and so does one in
 //! a block that runs for each row of another. Called by `select_build` for the conditions with subqueries.
-use crate::block::{Block, Source, SourceColumn, SourceKind, SubqueryPlan};
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
-use crate::switches::Switch;
-use crate::walk::subquery_number;
+use binder::Switch;
+use binder::block::{Block, Source, SourceColumn, SourceKind, SubqueryPlan};
+use binder::bound::JoinTree;
+use binder::walk::subquery_number;
 use datum::{ColumnType, CompareMode, TypeKind};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{ApplyKind, Node, NodeKind, Quantifier};
@@ -50,11 +50,6 @@ impl Planner<'_> {
         joins
     }
 
-    /// Whether the query that was just bound takes values of the blocks around it, and so may run many times.
-    pub fn is_correlated(&self) -> bool {
-        self.blocks.iter().flat_map(|outer| &outer.correlations).any(|taken| !taken.is_empty())
-    }
-
     fn join_of(&self, block: &mut Block, condition: &Expr) -> Option<(usize, Expr)> {
         let number = subquery_number(condition)?;
         let pending = &block.subqueries[number];
@@ -75,7 +70,7 @@ impl Planner<'_> {
             && tells_apart(&column_type, mode)
             && block.sources.len() < SOURCES_MAX
             && block.sources_of(value) != 0
-            && !crate::walk::any(value, &crate::walk::is_volatile);
+            && !binder::walk::any(value, &binder::walk::is_volatile);
         if !is_plain {
             return None;
         }

@@ -3,15 +3,15 @@
 //!
 //! Invariant: the same rows come out, as often as before, NULLs included: NOT IN is true for a row only if no comparison is
 //! true or unknown. A subquery with groups, a limit or windows stays what it is. Called for each block before it is built.
-use crate::block::{Block, Position, SourceKind, SubqueryPlan};
-use crate::bound::{BoundBlock, Logical};
-use crate::condition::split_conjuncts;
 use crate::joins::hash_side::converts_quietly;
 use crate::planner::Planner;
-use crate::queries::from::JoinTree;
 use crate::rewrites::merge::{SOURCES_MAX, absorb, recount_needs};
-use crate::switches::Switch;
-use crate::walk::{any, has_subquery, is_volatile, positions, replace, subquery_number};
+use binder::Switch;
+use binder::block::{Block, Position, SourceKind, SubqueryPlan};
+use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, Logical};
+use binder::walk::split_conjuncts;
+use binder::walk::{any, has_subquery, is_volatile, positions, replace, subquery_number};
 use datum::{TypeKind, Value};
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
 use plan::{ApplyKind, Quantifier};

@@ -4,13 +4,13 @@
 //! rows go to no client. Called by the executor, between two rows.
 use std::sync::Arc;
 
+use binder::StoredFunction;
 use catalog::LiveProgram;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::Transaction;
 use executor::{Firing, NewRow, StatementHost};
 use instance::{ResultShape, SharedProgram};
 use plan::{FunctionUse, Plan, TableUsage};
-use planner::StoredFunction;
 use schema::{LocalFuture, ProgramKind, TableId};
 use table::ReadyTable;
 

@@ -5,6 +5,7 @@
 //! of tables and functions, the types of the user variables that are read.
 use std::sync::Arc;
 
+use binder::Literals;
 use bumpalo::Bump;
 use datum::{ColumnType, SqlError, Value, error_code};
 use instance::{
@@ -16,7 +17,6 @@ use parser::ast::{
     StatementKind,
 };
 use parser::{Piece, parse_piece};
-use planner::Literals;
 use schema::ProgramKind;
 
 use super::run::Run;

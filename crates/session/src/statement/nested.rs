@@ -5,11 +5,11 @@
 //! However the outermost one ends, KILL in the middle of an inner one included, no inner one is left.
 use std::pin::pin;
 
+use binder::Literals;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::Savepoint;
 use executor::RowSink;
 use plan::{Plan, PlanKind};
-use planner::Literals;
 
 use super::Request;
 use crate::session::Session;

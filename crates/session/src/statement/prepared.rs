@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use binder::Literals;
 use bumpalo::Bump;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, Condition, SqlError, TypeKind, Value, error_code};
@@ -15,7 +16,6 @@ use expression::{KnownValues, Markers, ReadParameter};
 use parser::ast::{self, RoutineKind, StatementKind};
 use parser::parse;
 use plan::{OutputColumn, Plan, PlanKind};
-use planner::Literals;
 
 use super::assigning::{Planned, planned_of};
 use super::run::{ParsedStatement, SavedPlan, parse_error};
@@ -223,13 +223,13 @@ impl Session {
     ) -> Result<Option<Plan>, SqlError> {
         let mut context = self.planner_context(Literals::Inline, request.parameter_types);
         context.values = request.parameters;
-        context.bind.markers = markers;
-        context.bind.known = KnownValues::of_markers(request.parameters.to_vec());
+        context.binder.bind.markers = markers;
+        context.binder.bind.known = KnownValues::of_markers(request.parameters.to_vec());
         let plan = match planned {
             Planned::Statement(statement) => planner::plan_statement(statement, self, &context)?,
             Planned::Values(values) => planner::plan_expressions(values, self, &context)?,
         };
-        Ok((!context.bind.markers.is_refused()).then_some(plan))
+        Ok((!context.binder.bind.markers.is_refused()).then_some(plan))
     }
 
     fn parameter_meta(&self, statement: &PreparedStatement, index: usize) -> ColumnMeta {

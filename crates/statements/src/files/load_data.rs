@@ -4,12 +4,12 @@
 //! sends all of it before it listens again.
 use std::sync::Arc;
 
+use binder::{Literals, LoadTarget, load_targets};
 use datum::{ColumnType, ErrorCode, SqlError, TypeKind, Value, error_code};
 use executor::CollectRows;
 use expression::SessionServices;
 use parser::ast::{LoadColumn, LoadData};
 use plan::{InsertPlan, PlanKind};
-use planner::{Literals, LoadTarget, load_targets};
 use schema::TableDef;
 
 use crate::caller::Caller;

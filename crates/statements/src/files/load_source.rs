@@ -3,11 +3,11 @@
 //! Invariant: never more than a record and a piece are in memory, and no worker waits for the disk.
 use std::sync::Arc;
 
+use binder::LoadTarget;
 use datum::{ColumnType, ErrorCode, SqlError, Value, error_code};
 use env::{File, IoBuf};
 use executor::{LoadSource, LoadedRow};
 use instance::read_error;
-use planner::LoadTarget;
 use schema::{ColumnDefault, LocalFuture, TableDef};
 
 use crate::files::load_format::{Cut, Field, LineFormat, Record};

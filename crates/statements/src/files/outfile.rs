@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use binder::Literals;
 use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use env::{File, IoBuf};
@@ -13,7 +14,6 @@ use expression::SessionServices;
 use instance::{Conversion, HostPath, PreparedPlan, count, write_error};
 use parser::ast::{Into, Query, Statement, StatementKind};
 use plan::PlanKind;
-use planner::Literals;
 use schema::LocalFuture;
 
 use crate::caller::Caller;

@@ -5,6 +5,7 @@
 //! dropped is closed. A read is a query of one table whose access path is the span of keys behind that place.
 mod walk;
 
+use binder::Literals;
 use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
 use executor::RowSink;
 use parser::ast::{
@@ -13,7 +14,6 @@ use parser::ast::{
     SelectItem, SelectOptions, Span, Statement, StatementKind, TableReference,
 };
 use plan::{KeySpan, Node, NodeKind, Plan, PlanKind};
-use planner::Literals;
 use schema::LocalFuture;
 use table::ReadyTable;
 

@@ -2,6 +2,7 @@
 //! same schema change, so the table exists with all its rows or not at all.
 use std::sync::Arc;
 
+use binder::Literals;
 use catalog::{RowConverter, SchemaChange, TableFill};
 use datum::{Condition, SqlError, SqlMode, Value};
 use engine::{LockMode, ReadMode, WaitPolicy};
@@ -12,7 +13,6 @@ use parser::ast::{
     StatementKind,
 };
 use plan::PlanKind;
-use planner::Literals;
 use schema::{LocalFuture, TableDef};
 use table::{ChangeOutcome, ReadyTable, note_loaded};
 

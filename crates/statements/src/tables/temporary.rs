@@ -4,6 +4,7 @@
 //! transaction of their own. Called where the statement's table turns out to be temporary.
 use std::sync::Arc;
 
+use binder::Literals;
 use bumpalo::Bump;
 use catalog::{LockMode, check_table_name};
 use datum::{SqlError, error_code};
@@ -12,7 +13,6 @@ use parser::ast::{
     ObjectName, Query, SchemaChangeOption, Span, Statement, StatementKind,
 };
 use plan::{OutputColumn, PlanKind};
-use planner::Literals;
 use schema::TableDef;
 use table::TableHandle;
 

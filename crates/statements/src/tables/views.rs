@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use auth::{AccountName, DynamicPrivilege};
+use binder::Literals;
 use catalog::{LockGuard, LockMode, check_column_name, check_table_name};
 use datum::{SqlError, error_code};
 use parser::ast::{CreateView, Definer, DropTable, Query, SqlSecurity, ViewAlgorithm, ViewCheck};
-use planner::{Literals, ViewQuery};
+use planner::ViewQuery;
 use schema::ViewDef;
 
 use crate::caller::Caller;
@@ -114,7 +115,7 @@ impl Caller<'_> {
         for _ in 0..PLAN_ATTEMPTS_MAX {
             let mut context = self.planner_context(Literals::Inline, &[]);
             // Asked of those who use the view.
-            context.bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
+            context.binder.bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
             let query = planner::plan_view(statement.query, statement.columns, &**self, &context)?;
             if let Some(used) = query.plan.tables.iter().find(|used| used.table.temporary) {
                 return Err(error_code::ER_VIEW_SELECT_TMPTABLE.with(&[&used.table.name]));
@@ -157,7 +158,7 @@ impl Caller<'_> {
         }
         let is_updatable = algorithm != schema::ViewAlgorithm::TempTable
             && query.is_mergeable
-            && !planner::has_outer_join(statement.query)
+            && !binder::has_outer_join(statement.query)
             && !query.reads_itself
             && query.columns.iter().any(|column| !column.original_name.is_empty())
             && self.reads_updatable(statement.query);
@@ -194,7 +195,7 @@ impl Caller<'_> {
     /// Whether every member of FROM is a table whose rows can change, or a view of such; queries are not asked.
     fn reads_updatable(&self, query: &Query<'_>) -> bool {
         let mut has_table = false;
-        let all = planner::for_each_table(query, &mut |name| {
+        let all = binder::for_each_table(query, &mut |name| {
             has_table = true;
             let Ok(name) = self.table_name(*name) else { return false };
             match self.resolve(&name.database, &name.name) {

@@ -1,14 +1,16 @@
-//! The session as the planner sees it: the tables it may name and the values of its variables.
+//! The session as binding and planning see it: the tables it may name, what is known of their rows, and the values of its
+//! variables.
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use binder::{CatalogView, IndexStatistics, ResolvedTable, SessionValues, TableStatistics};
 use catalog::{LockMode, LockName, canonical_database};
 use datum::{ColumnType, SqlError, Value, error_code};
 use expression::SessionServices;
 use instance::PreparedPlan;
 use parser::ast::{DataType, VariableScope};
 use plan::{RangeCondition, TableUse};
-use planner::{CatalogView, IndexStatistics, Leaves, ResolvedTable, SessionValues, TableStatistics};
+use planner::{Estimates, Leaves};
 use schema::{TableDef, ViewDef, VirtualTable};
 use table::TableHandle;
 
@@ -133,6 +135,24 @@ impl CatalogView for Session {
         self.resolved(self.resolve_shared(database, name), database, name)
     }
 
+    fn function(&self, database: &str, name: &str) -> Result<Option<binder::StoredFunction>, SqlError> {
+        self.stored_function(database, name)
+    }
+
+    fn permit(&self, need: &plan::TableNeed) -> Result<(), SqlError> {
+        self.permit_table(need)
+    }
+
+    fn permit_view(&self, view: &ViewDef) -> Result<(), SqlError> {
+        Session::permit_view(self, view)
+    }
+
+    fn permit_column(&self, need: &plan::TableNeed, column: &plan::ColumnNeed) -> Result<(), SqlError> {
+        self.permit_table_column(need, column)
+    }
+}
+
+impl Estimates for Session {
     fn rows_in(
         &self,
         table: &TableDef,
@@ -159,22 +179,6 @@ impl CatalogView for Session {
 
     fn equality_dives_max(&self) -> usize {
         self.variables.by_name("eq_range_index_dive_limit").as_unsigned() as usize
-    }
-
-    fn function(&self, database: &str, name: &str) -> Result<Option<planner::StoredFunction>, SqlError> {
-        self.stored_function(database, name)
-    }
-
-    fn permit(&self, need: &plan::TableNeed) -> Result<(), SqlError> {
-        self.permit_table(need)
-    }
-
-    fn permit_view(&self, view: &ViewDef) -> Result<(), SqlError> {
-        Session::permit_view(self, view)
-    }
-
-    fn permit_column(&self, need: &plan::TableNeed, column: &plan::ColumnNeed) -> Result<(), SqlError> {
-        self.permit_table_column(need, column)
     }
 }
 

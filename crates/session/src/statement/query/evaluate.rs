@@ -1,8 +1,8 @@
 //! Expressions outside of queries: the values of SET, DO, KILL and of DEFAULT clauses.
+use binder::Literals;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use executor::CollectRows;
 use parser::ast::Expr;
-use planner::Literals;
 
 use crate::session::Session;
 use crate::statement::Request;

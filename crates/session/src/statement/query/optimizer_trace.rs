@@ -5,13 +5,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use binder::Literals;
 use bumpalo::Bump;
 use catalog::{OptimizerTrace, SharedTraces};
 use datum::{SqlError, Value};
 use parser::ast::StatementKind;
 use parser::parse;
 use plan::{InsertSource, Plan, PlanKind};
-use planner::{Literals, Trace, TraceSettings};
+use planner::{Trace, TraceSettings};
 
 use crate::session::Session;
 use crate::statement::Request;
@@ -97,7 +98,7 @@ impl Session {
             }
             let mut context = session.planner_context(Literals::Inline, request.parameter_types);
             context.values = request.parameters;
-            context.current_database = database.or(context.current_database);
+            context.binder.current_database = database.or(context.binder.current_database);
             context.trace = Some(&trace);
             let plan = planner::plan_statement(request.statement, session, &context);
             drop(context);
@@ -162,10 +163,10 @@ impl Session {
     fn tell_statement(&self, trace: &Trace, request: Request<'_>, database: Option<&str>, text: &str) {
         let step = match request.statement.kind {
             StatementKind::Query(query) => {
-                let mut context = self.planner_context(Literals::Inline, request.parameter_types);
+                let mut context = self.binder_context(Literals::Inline, request.parameter_types);
                 context.current_database = database.or(context.current_database);
                 let current = context.current_database;
-                let expanded = planner::expanded_query(query, current, self, &context);
+                let expanded = binder::expanded_query(query, current, self, &context);
                 let expanded = expanded.unwrap_or_else(|_| text.to_owned());
                 return trace.prepared("join_preparation", Some("expanded_query"), &expanded);
             }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use binder::{BinderContext, Literals};
 use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
@@ -16,7 +17,7 @@ use executor::{
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{DefaultSource, NodeKind, Plan, PlanKind, TableUsage};
-use planner::{Literals, PlannerContext};
+use planner::PlannerContext;
 use schema::TriggerEvent;
 use telemetry::RowCounts;
 
@@ -193,7 +194,7 @@ impl Session {
     ) -> Result<Plan, SqlError> {
         let mut context = self.planner_context(literals, request.parameter_types);
         context.values = request.parameters;
-        context.bind.known = KnownValues::new(known);
+        context.binder.bind.known = KnownValues::new(known);
         planner::plan_statement(request.statement, self, &context)
     }
 
@@ -203,16 +204,23 @@ impl Session {
         literals: Literals,
         parameter_types: &'a [ColumnType],
     ) -> PlannerContext<'a> {
-        PlannerContext {
+        PlannerContext { binder: self.binder_context(literals, parameter_types), values: &[], trace: None }
+    }
+
+    /// What binding knows of it.
+    pub fn binder_context<'a>(
+        &'a self,
+        literals: Literals,
+        parameter_types: &'a [ColumnType],
+    ) -> BinderContext<'a> {
+        BinderContext {
             bind: self.settings.bind_context(),
             current_database: self.database.as_deref(),
             literals,
             parameter_types,
-            values: &[],
             session: self,
             lock_source_rows: self.locks_source_rows(),
             switches: self.switches,
-            trace: None,
         }
     }
 

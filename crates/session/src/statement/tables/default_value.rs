@@ -2,12 +2,12 @@
 //! as MySQL checks it (anything that does not fit is error 1067).
 use std::sync::Arc;
 
+use binder::Literals;
 use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
-use planner::Literals;
 use schema::{ColumnDef, ColumnDefault};
 
 use crate::session::Session;
@@ -45,8 +45,8 @@ impl Session {
         DefinitionSource {
             literal: Box::new(|expr, column| self.literal_default(expr, column)),
             row_expression_type: Box::new(|text, table| {
-                let context = self.planner_context(Literals::Inline, &[]);
-                let expr = planner::bind_row_expression(text, table, self, &context)?;
+                let context = self.binder_context(Literals::Inline, &[]);
+                let expr = binder::bind_row_expression(text, table, self, &context)?;
                 let array_of = expression::array_cast(&expr).map(|(_, element)| element.clone());
                 Ok((expr.ty.column, array_of))
             }),

@@ -4,12 +4,12 @@
 //! Invariant: a row that leaves here obeys the rules of its new table, as one that the executor writes does.
 use std::sync::Arc;
 
+use binder::Literals;
 use datum::{SqlError, Value};
 use definition::RowMaker;
 use executor::{Assigner, check_row};
 use expression::{EvalContext, Expr};
 use plan::RowRules;
-use planner::Literals;
 use schema::{ColumnDefault, TableDef};
 
 use crate::session::Session;
@@ -17,8 +17,8 @@ use crate::session::Session;
 impl Session {
     /// What the executor checks and computes for rows of the table.
     pub fn row_rules(&self, table: &Arc<TableDef>) -> Result<Option<Arc<RowRules>>, SqlError> {
-        let context = self.planner_context(Literals::Inline, &[]);
-        planner::row_rules(table, self, &context)
+        let context = self.binder_context(Literals::Inline, &[]);
+        binder::row_rules(table, self, &context)
     }
 
     /// What expressions see outside of a plan.
@@ -30,11 +30,11 @@ impl Session {
 
     /// What computes the rest of a row of the table.
     pub fn row_maker(&self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
-        let context = self.planner_context(Literals::Inline, &[]);
+        let context = self.binder_context(Literals::Inline, &[]);
         let mut defaults = Vec::new();
         for (position, column) in table.columns.iter().enumerate() {
             if let ColumnDefault::Expression { text } = &column.default {
-                defaults.push((position, planner::bind_default_expression(text, table, self, &context)?));
+                defaults.push((position, binder::bind_default_expression(text, table, self, &context)?));
             }
         }
         let rules = self.row_rules(table)?;

@@ -1,0 +1,409 @@
+//! One query block while it is bound: its tables, its frame layout and what its expressions collected.
+//!
+//! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
+//! expressions bound early stay valid while later ones add positions.
+use crate::bound::{BoundInitialiser, Logical};
+use crate::catalog_view::TableStatistics;
+use crate::hints::{BlockHints, IndexHints};
+use crate::queries::block_window::BlockWindow;
+use crate::queries::common_table::BoundCommon;
+use crate::queries::json_table::JsonTableSource;
+use crate::views::view_change::MergedView;
+use datum::{ColumnType, SqlError, error_code};
+use expression::{AggregateCall, Expr, ExprKind};
+use plan::{Apply, ApplyKind, Frame, Node, WindowFunction};
+use schema::{TableDef, ViewDef, VirtualTable};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Where an expression stands, as messages name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    FieldList,
+    Where,
+    On,
+    Group,
+    Having,
+    Order,
+    TableFunction,
+    WindowPartition,
+    WindowOrder,
+}
+
+impl Clause {
+    pub fn text(self) -> &'static str {
+        match self {
+            Clause::FieldList => "field list",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::Group => "group statement",
+            Clause::Having => "having clause",
+            Clause::Order => "order clause",
+            Clause::TableFunction => "a table function argument",
+            Clause::WindowPartition => "window partition by",
+            Clause::WindowOrder => "window order by",
+        }
+    }
+
+    pub fn allows_aggregates(self) -> bool {
+        matches!(
+            self,
+            Clause::FieldList
+                | Clause::Having
+                | Clause::Order
+                | Clause::WindowPartition
+                | Clause::WindowOrder
+        )
+    }
+}
+
+#[derive(Clone)]
+pub struct SourceColumn {
+    pub name: String,
+    pub column_type: ColumnType,
+    /// A later copy of a USING column: only its qualified name finds it.
+    pub hidden: bool,
+    /// Not part of `*`.
+    pub invisible: bool,
+}
+
+#[derive(Clone)]
+pub enum SourceKind {
+    Stored {
+        table: Arc<TableDef>,
+        statistics: TableStatistics,
+        hints: Box<IndexHints>,
+    },
+    Virtual(Arc<dyn VirtualTable>),
+    /// A query in FROM, until the block is built.
+    Query(Box<QuerySource>),
+    /// The plan of the derived table; taken when the block's own plan is made.
+    Derived(Option<Box<Node>>),
+    /// A table of WITH.
+    Common(Rc<BoundCommon>),
+    /// The round before of a recursive table, by its number.
+    Round(usize),
+    /// A query that reads what is outside of it.
+    Lateral(Option<Box<LateralSource>>),
+    JsonTable(Box<JsonTableSource>),
+}
+
+/// A query in FROM before its plan is made.
+#[derive(Clone)]
+pub struct QuerySource {
+    pub query: Logical,
+    /// What it takes of the tables before it (LATERAL).
+    pub correlation: Vec<(usize, Expr)>,
+    /// All slots from outside that it reads.
+    pub slots: Vec<usize>,
+    /// It becomes part of the block.
+    pub merges: bool,
+}
+
+#[derive(Clone)]
+pub struct LateralSource {
+    pub node: Node,
+    pub correlation: Vec<(usize, Expr)>,
+    pub slots: Vec<usize>,
+    /// The sources of its own FROM that it reads.
+    pub needs: u64,
+}
+
+#[derive(Clone)]
+pub struct Source {
+    pub alias: String,
+    /// Empty for derived tables.
+    pub database: String,
+    pub columns: Vec<SourceColumn>,
+    pub kind: SourceKind,
+    /// On the inner side of an outer join: its columns may be NULL.
+    pub optional: bool,
+    /// Rows read are locked.
+    pub lock: Option<plan::LockClause>,
+    /// Result columns have its columns' names, however they are written.
+    pub names_results: bool,
+    /// The place of what the statement needs on the table; none for derived tables.
+    pub need: Option<usize>,
+    pub origin: Origin,
+}
+
+/// How the statement came to a source.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The statement gives it an alias.
+    pub is_renamed: bool,
+    /// A view that is changed brought it: names of the statement do not reach it.
+    pub is_inner: bool,
+    /// The view that it is.
+    pub view: Option<Arc<ViewDef>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    Column {
+        source: usize,
+        column: usize,
+    },
+    /// A row's clustered key.
+    RowKey {
+        source: usize,
+    },
+    /// Filled by an `Apply`.
+    Subquery,
+    /// Filled by an `Apply` among the joins; what that reads, as a bit set.
+    OnSubquery {
+        sources: u64,
+    },
+    /// Filled by a window.
+    Computed,
+}
+
+/// A subquery before and after its own plan is made.
+#[derive(Clone)]
+pub enum SubqueryPlan {
+    Bound(Box<Logical>),
+    Built {
+        node: Box<Node>,
+        /// Nothing in it is another value each time.
+        is_steady: bool,
+    },
+}
+
+/// A subquery whose value is found row by row.
+#[derive(Clone)]
+pub struct PendingSubquery {
+    pub kind: ApplyKind,
+    pub query: SubqueryPlan,
+    pub left: Vec<(usize, Expr)>,
+    pub correlation: Vec<(usize, Expr)>,
+    /// It has its position and its `Apply`.
+    pub placed: bool,
+}
+
+/// A window function of a block.
+#[derive(Clone, PartialEq)]
+pub struct WindowCall {
+    /// Among the block's windows.
+    pub window: usize,
+    pub function: WindowFunction,
+    pub frame: Frame,
+}
+
+/// What a block needs of each group of rows that have the same values: any row, and those with the least and the
+/// greatest value of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupWish {
+    pub columns: Vec<usize>,
+    pub extreme: Option<usize>,
+    pub least: bool,
+    pub greatest: bool,
+}
+
+#[derive(Clone, Default)]
+pub struct Block {
+    pub hints: BlockHints,
+    pub sources: Vec<Source>,
+    pub frame: Vec<Position>,
+    pub aggregates: Vec<AggregateCall>,
+    pub subqueries: Vec<PendingSubquery>,
+    pub initialisers: Vec<BoundInitialiser>,
+    /// Names of select items that are visible now, with the bound expressions.
+    pub aliases: Vec<(String, Expr)>,
+    /// Aliases of select items that are not bound yet.
+    pub later_aliases: Vec<String>,
+    pub alias_use: AliasUse,
+    /// While a query of its FROM is bound, which sees only what is around the block.
+    pub hidden: bool,
+    /// In a branch of CASE or the like, which need not be evaluated.
+    pub optional_depth: usize,
+    /// What fills the positions of subqueries in ON; taken as they are stacked.
+    pub on_applies: Vec<Apply>,
+    /// Views whose tables are among the sources.
+    pub merged: Vec<MergedView>,
+    /// In HAVING outside of aggregates: the only expressions a column may stand for.
+    pub visible: Option<Vec<Expr>>,
+    pub clause: Option<Clause>,
+    /// About so many rows are taken of the joined tables, because a LIMIT ends the reading.
+    pub row_goal: Option<f64>,
+    /// All that is needed of the rows of its only table.
+    pub group_wish: Option<GroupWish>,
+    /// The only sources that names may mean, as a bit set: in ON those of its join, in the right side of a RIGHT JOIN
+    /// all but those of its left side.
+    pub joined: Option<u64>,
+    /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is
+    /// the table.
+    pub new_row: Option<usize>,
+    pub inside_aggregate: bool,
+    /// In the arguments of a window function.
+    pub inside_window: bool,
+    /// Window functions may stand in the select list and ORDER BY.
+    pub allows_windows: bool,
+    /// The arguments of each GROUPING().
+    pub groupings: Vec<Vec<Expr>>,
+    pub windows: Vec<BlockWindow>,
+    pub window_calls: Vec<WindowCall>,
+    /// The window whose keys are being bound, if it has a name.
+    pub window_name: Option<String>,
+    /// One list for each subquery being bound right now, innermost last: the values it takes from this block.
+    pub correlations: Vec<Vec<(usize, Expr)>>,
+}
+
+/// How names see the select list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AliasUse {
+    #[default]
+    None,
+    /// Tables first (GROUP BY, parts of ORDER BY expressions).
+    AfterColumns,
+    /// The select list first (HAVING).
+    BeforeColumns,
+}
+
+impl Block {
+    pub fn clause_text(&self) -> &'static str {
+        self.clause.unwrap_or(Clause::FieldList).text()
+    }
+
+    /// The frame position of a table's column.
+    pub fn position(&mut self, source: usize, column: usize) -> usize {
+        self.place(Position::Column { source, column })
+    }
+
+    pub fn row_key_position(&mut self, source: usize) -> usize {
+        self.place(Position::RowKey { source })
+    }
+
+    fn place(&mut self, wanted: Position) -> usize {
+        match self.frame.iter().position(|position| *position == wanted) {
+            Some(position) => position,
+            None => {
+                self.frame.push(wanted);
+                self.frame.len() - 1
+            }
+        }
+    }
+
+    /// Makes an expression over the row of a source's table one over the frame.
+    pub fn read_row_of(&mut self, source: usize, expr: &mut Expr) {
+        crate::walk::replace(expr, &mut |part| match part.kind {
+            ExprKind::Column(column) => Some(self.column_expr(source, column)),
+            _ => None,
+        });
+    }
+
+    /// A column of a source as an expression over the frame.
+    pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
+        if let Some(merged) = self.merged_at(source) {
+            return self.merged_expr(source, column, merged.columns[column].clone());
+        }
+        let mut column_type = self.sources[source].columns[column].column_type.clone();
+        column_type.nullable |= self.sources[source].optional;
+        let mut expr = Expr::column(self.position(source, column), column_type);
+        expr.ty.name = Some(self.sources[source].full_name(column));
+        expr
+    }
+
+    /// A column of a view that is merged, as its tables have it now: outer joins may have made it optional.
+    fn merged_expr(&mut self, source: usize, column: usize, mut expr: Expr) -> Expr {
+        if let Some((base, own)) = self.column_behind(&expr) {
+            expr = self.column_expr(base, own);
+        }
+        expr.ty.name = Some(self.sources[source].full_name(column));
+        expr
+    }
+
+    /// Looks a name up among the sources. `None` when no source has it.
+    pub fn find_column(
+        &self,
+        database: Option<&str>,
+        table: Option<&str>,
+        name: &str,
+    ) -> Result<Option<(usize, usize)>, SqlError> {
+        let mut found = None;
+        for (source_number, source) in self.sources.iter().enumerate() {
+            if !self.is_in_reach(source_number) || !source.is_named(database, table) {
+                continue;
+            }
+            for (column_number, column) in source.columns.iter().enumerate() {
+                if !same_name(&column.name, name) || (table.is_none() && column.hidden) {
+                    continue;
+                }
+                if found.is_some() {
+                    let full = table.map_or(name.to_owned(), |table| format!("{table}.{name}"));
+                    return Err(error_code::ER_NON_UNIQ_ERROR.with(&[&full, &self.clause_text()]));
+                }
+                found = Some((source_number, column_number));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a name may mean a column of the source.
+    fn is_in_reach(&self, source: usize) -> bool {
+        let sources = self.merged_at(source).map_or(1 << source, |merged| merged.sources);
+        self.joined.is_none_or(|joined| joined & sources != 0)
+    }
+
+    /// Whether a name has no table at all to be looked for in.
+    pub fn reaches_nothing(&self) -> bool {
+        !(0..self.sources.len()).any(|source| self.is_in_reach(source))
+    }
+
+    /// The sources an expression reads.
+    pub fn sources_of(&self, expr: &Expr) -> u64 {
+        let mut positions = Vec::new();
+        crate::walk::positions(expr, &mut positions);
+        positions.iter().fold(0, |set, &position| match self.frame[position] {
+            Position::Column { source, .. } | Position::RowKey { source } => set | 1 << source,
+            Position::OnSubquery { sources } => set | sources,
+            Position::Subquery | Position::Computed => set,
+        })
+    }
+}
+
+impl Block {
+    /// The name of the column behind a reference, where that is what the result shows.
+    pub fn own_name(&self, expr: &Expr) -> Option<String> {
+        let (source, column) = self.column_behind(expr)?;
+        let source = &self.sources[source];
+        source.names_results.then(|| source.columns[column].name.clone())
+    }
+
+    /// The name of a column that is read as it is.
+    pub fn column_name(&self, expr: &Expr) -> Option<&str> {
+        let (source, column) = self.column_behind(expr)?;
+        Some(&self.sources[source].columns[column].name)
+    }
+
+    pub fn column_behind(&self, expr: &Expr) -> Option<(usize, usize)> {
+        let ExprKind::Column(position) = expr.kind else { return None };
+        let Position::Column { source, column } = *self.frame.get(position)? else { return None };
+        Some((source, column))
+    }
+}
+
+impl Source {
+    /// A column's name as error messages show it.
+    fn full_name(&self, column: usize) -> Arc<str> {
+        let (database, table, column) = (&self.database, &self.alias, &self.columns[column].name);
+        match database.as_str() {
+            "" => format!("`{table}`.`{column}`").into(),
+            database => format!("`{database}`.`{table}`.`{column}`").into(),
+        }
+    }
+
+    /// The same without quotes.
+    pub fn dotted_name(&self, column: usize) -> String {
+        format!("{}.{}.{}", self.database, self.alias, self.columns[column].name)
+    }
+
+    pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
+        !self.origin.is_inner
+            && table.is_none_or(|table| same_name(&self.alias, table))
+            && database.is_none_or(|database| same_name(&self.database, database))
+    }
+}
+
+pub fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}

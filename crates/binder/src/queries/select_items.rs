@@ -1,0 +1,133 @@
+//! The select list: stars expanded, names chosen, and what the client learns about each column.
+use crate::binder::Binder;
+use crate::block::{Block, Clause, Position, SourceKind};
+use datum::{SqlError, error_code};
+use expression::{Expr, ExprKind};
+use parser::ast;
+use plan::{OutputColumn, Rights};
+use schema::{ColumnDefault, IndexKind, TableDef};
+
+#[derive(Clone)]
+pub struct SelectItem {
+    pub expr: Expr,
+    pub name: String,
+    /// Whether the name was given by AS.
+    pub is_alias: bool,
+}
+
+impl<'p> Binder<'p> {
+    pub fn bind_select_items(
+        &mut self,
+        items: &[ast::SelectItem<'p>],
+        star: Option<&[(usize, usize)]>,
+    ) -> Result<Vec<SelectItem>, SqlError> {
+        self.block().clause = Some(Clause::FieldList);
+        let mut bound = Vec::with_capacity(items.len());
+        let aliases = items.iter().filter_map(|item| match item {
+            ast::SelectItem::Expression { alias, .. } => alias.map(|alias| alias.name.to_owned()),
+            _ => None,
+        });
+        self.block().later_aliases = aliases.collect();
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard(span) => {
+                    let Some(star) = star else { return Err(error_code::ER_NO_TABLES_USED.plain()) };
+                    self.note_star(span.start, star);
+                    self.expand(star, &mut bound)?;
+                }
+                ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
+                ast::SelectItem::Expression { expr, alias, name } => {
+                    let is_alias = alias.is_some();
+                    let name = alias.map_or(*name, |alias| alias.name).to_owned();
+                    let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
+                    let mut expr = self.bind(expr)?;
+                    self.context.bind.told_text_marker(&mut expr);
+                    let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
+                    if is_alias {
+                        self.block().later_aliases.remove(0);
+                        self.block().aliases.push((name.clone(), expr.clone()));
+                    }
+                    bound.push(SelectItem { name: own.unwrap_or(name), expr, is_alias });
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    fn expand(&mut self, star: &[(usize, usize)], bound: &mut Vec<SelectItem>) -> Result<(), SqlError> {
+        let depth = self.blocks.len() - 1;
+        for &(source, column) in star {
+            self.need_column(depth, source, column, Rights::SELECT, true)?;
+            let block = self.block();
+            let name = block.sources[source].columns[column].name.clone();
+            let expr = block.column_expr(source, column);
+            let expr = self.context.bind.read_column(expr);
+            bound.push(SelectItem { expr, name, is_alias: false });
+        }
+        Ok(())
+    }
+
+    fn expand_qualified(
+        &mut self,
+        name: &ast::ObjectName<'_>,
+        bound: &mut Vec<SelectItem>,
+    ) -> Result<(), SqlError> {
+        let database = name.database.map(|database| database.name);
+        let block = self.block();
+        let source = block.sources.iter().position(|source| source.is_named(database, Some(name.name.name)));
+        let Some(source) = source else {
+            return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&name.name.name]));
+        };
+        let columns = block.sources[source].columns.iter().enumerate();
+        let star: Vec<(usize, usize)> =
+            columns.filter(|(_, column)| !column.invisible).map(|(column, _)| (source, column)).collect();
+        self.note_star(name.name.span.start, &star);
+        self.expand(&star, bound)
+    }
+}
+
+/// The description of a select item; `expr` is bound over the block's own frame.
+pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
+    let mut output = OutputColumn::computed(item.name.clone(), item.expr.ty.column.clone());
+    let read = match &item.expr.kind {
+        ExprKind::Fit(column) => column,
+        _ => &item.expr,
+    };
+    let ExprKind::Column(position) = read.kind else { return output };
+    let Some(Position::Column { source, column }) = block.frame.get(position).copied() else { return output };
+    let source = &block.sources[source];
+    output.table_alias = source.alias.clone();
+    output.database = source.database.clone();
+    output.original_name = source.columns[column].name.clone();
+    if let Some(view) = &source.origin.view {
+        output.table.clone_from(&view.name);
+    }
+    match &source.kind {
+        SourceKind::Stored { table, .. } => describe(&mut output, table, column),
+        SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),
+        SourceKind::Derived(_)
+        | SourceKind::Query(_)
+        | SourceKind::Common(_)
+        | SourceKind::Round(_)
+        | SourceKind::Lateral(_)
+        | SourceKind::JsonTable(_) => {}
+    }
+    output
+}
+
+fn describe(output: &mut OutputColumn, table: &TableDef, position: usize) {
+    let column = &table.columns[position];
+    output.table = table.name.clone();
+    output.auto_increment = column.auto_increment;
+    output.on_update_now = column.on_update_current_timestamp;
+    output.no_default = !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment;
+    for index in &table.indexes {
+        let Some(place) = index.parts.iter().position(|part| part.column == position) else { continue };
+        match index.kind {
+            IndexKind::Primary => output.primary_key = true,
+            IndexKind::Unique if index.parts.len() == 1 => output.unique_key = true,
+            _ if place == 0 => output.multiple_key = true,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! UNION, EXCEPT and INTERSECT.
+use crate::binder::{Binder, not_supported};
+use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
+use crate::bound::{BoundInitialiser, BoundQuery, Logical};
+use crate::queries::query::Tail;
+use datum::{ColumnType, SqlError, error_code};
+use expression::{Expr, ExprType, Merging};
+use parser::ast;
+use plan::{OutputColumn, SortKey};
+
+impl<'p> Binder<'p> {
+    pub fn bind_set_chain(&mut self, chain: &ast::SetChain<'p>) -> Result<BoundQuery, SqlError> {
+        let mut left = self.bind_set_branch(chain.first)?;
+        for branch in chain.rest {
+            let right = self.bind_set_branch(branch.body)?;
+            left = self.combine(left, right, branch.operator, branch.all)?;
+        }
+        Ok(left)
+    }
+
+    pub fn bind_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<BoundQuery, SqlError> {
+        self.enter()?;
+        let bound = self.bind_body(body);
+        self.leave();
+        bound
+    }
+
+    pub fn combine(
+        &mut self,
+        left: BoundQuery,
+        right: BoundQuery,
+        operator: ast::SetOperator,
+        all: bool,
+    ) -> Result<BoundQuery, SqlError> {
+        if left.columns.len() != right.columns.len() {
+            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
+        }
+        let mut columns = Vec::with_capacity(left.columns.len());
+        let mut types = Vec::with_capacity(left.columns.len());
+        let name = match operator {
+            ast::SetOperator::Union => "UNION",
+            ast::SetOperator::Except => "EXCEPT",
+            ast::SetOperator::Intersect => "INTERSECT",
+        };
+        for (left, right) in left.types().zip(right.types()) {
+            types.push(self.common_type(name, &[left, right])?);
+        }
+        for (left, ty) in left.columns.iter().zip(&types) {
+            columns.push(OutputColumn::computed(left.name.clone(), ty.column.clone()));
+        }
+        let strengths = types.iter().map(|ty| ty.coercibility).collect();
+        let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
+        let right_types: Vec<ColumnType> =
+            right.columns.into_iter().map(|column| column.column_type).collect();
+        let left = self.convert_columns(self.with_kept_digits(left.logical), &left_types, &types)?;
+        let right = self.convert_columns(self.with_kept_digits(right.logical), &right_types, &types)?;
+        let key = |(at, column): (usize, &OutputColumn)| Expr::column(at, column.column_type.clone());
+        let keys: Vec<Expr> = columns.iter().enumerate().map(key).collect();
+        let logical = match operator {
+            ast::SetOperator::Union => {
+                let union = Logical::Union(flatten(left, right, all));
+                if all { union } else { Logical::Distinct { input: Box::new(union), keys } }
+            }
+            ast::SetOperator::Except | ast::SetOperator::Intersect => {
+                let intersect = operator == ast::SetOperator::Intersect;
+                Logical::Difference { sides: Box::new((left, right)), intersect, all, keys }
+            }
+        };
+        Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
+    }
+
+    /// The DECIMALs that a query chooses have the digits of their types here, as in a temporary table.
+    fn with_kept_digits(&self, mut query: Logical) -> Logical {
+        if let Logical::Select(select) = &mut query {
+            for item in &mut select.bound.items {
+                let expr = std::mem::replace(&mut item.expr, Expr::null());
+                item.expr = self.context.bind.kept(expr);
+            }
+        }
+        query
+    }
+
+    fn convert_columns(
+        &self,
+        input: Logical,
+        from: &[ColumnType],
+        to: &[ExprType],
+    ) -> Result<Logical, SqlError> {
+        if from.iter().zip(to).all(|(from, to)| same_domain(from, &to.column)) {
+            return Ok(input);
+        }
+        let mut expressions = Vec::with_capacity(from.len());
+        for (position, (from, to)) in from.iter().zip(to).enumerate() {
+            expressions.push(self.converted(Expr::column(position, from.clone()), to)?);
+        }
+        Ok(Logical::Project { input: Box::new(input), expressions })
+    }
+
+    /// The type of a column that takes values of all these types.
+    pub fn common_type(&self, operation: &str, types: &[ExprType]) -> Result<ExprType, SqlError> {
+        let column = |(position, ty): (usize, &ExprType)| Expr {
+            ty: ty.clone(),
+            ..Expr::column(position, ty.column.clone())
+        };
+        let mut columns: Vec<Expr> = types.iter().enumerate().map(column).collect();
+        self.context.bind.unified_type(operation, &mut columns, Merging::Column)
+    }
+
+    /// The expression as a value of the target type.
+    pub fn converted(&self, expr: Expr, target: &ExprType) -> Result<Expr, SqlError> {
+        if same_domain(&expr.ty.column, &target.column) {
+            return Ok(expr);
+        }
+        // A column of bits joins texts as the number it is.
+        let is_bits = matches!(expr.ty.column.kind, datum::TypeKind::Bit(_));
+        let expr = match is_bits && target.column.kind.is_string() {
+            true => self.context.bind.cast(expr, ColumnType::bigint_unsigned())?,
+            false => expr,
+        };
+        self.context.bind.convert_to(expr, target)
+    }
+
+    /// ORDER BY and LIMIT over the result of a set operation: names are those of the result's columns.
+    pub fn finish_set(&mut self, bound: BoundQuery, tail: Tail<'p>) -> Result<BoundQuery, SqlError> {
+        if !tail.locking.is_empty() {
+            return Err(not_supported("FOR UPDATE or FOR SHARE after a set operation"));
+        }
+        let BoundQuery { mut logical, columns, strengths, .. } = bound;
+        if !tail.order_by.is_empty() {
+            let (keys, initialisers) = self.set_sort_keys(&columns, tail.order_by)?;
+            let limit = self.bind_limit(tail.limit)?;
+            logical = Logical::Sort { input: Box::new(logical), keys, limit }.initialised(initialisers);
+        }
+        let logical = logical.limited(self.bind_limit(tail.limit)?);
+        Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
+    }
+
+    fn set_sort_keys(
+        &mut self,
+        columns: &[OutputColumn],
+        order_by: &[ast::OrderItem<'p>],
+    ) -> Result<(Vec<SortKey>, Vec<BoundInitialiser>), SqlError> {
+        let mut block = Block { clause: Some(Clause::Order), ..Block::default() };
+        let source_column = |column: &OutputColumn| SourceColumn {
+            name: column.name.clone(),
+            column_type: column.column_type.clone(),
+            hidden: false,
+            invisible: false,
+        };
+        block.sources.push(Source {
+            alias: String::new(),
+            database: String::new(),
+            columns: columns.iter().map(source_column).collect(),
+            kind: SourceKind::Derived(None),
+            optional: false,
+            lock: None,
+            names_results: false,
+            need: None,
+            origin: Default::default(),
+        });
+        // Positions are the result's columns, whichever are used.
+        for column in 0..columns.len() {
+            block.position(0, column);
+        }
+        self.blocks.push(block);
+        let keys =
+            order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
+        let block = self.blocks.pop().expect("pushed above");
+        if !block.aggregates.is_empty() || !block.subqueries.is_empty() {
+            return Err(not_supported("ORDER BY with a subquery or aggregate after a set operation"));
+        }
+        Ok((keys?, block.initialisers))
+    }
+
+    fn set_sort_key(
+        &mut self,
+        columns: &[OutputColumn],
+        item: &ast::OrderItem<'p>,
+    ) -> Result<SortKey, SqlError> {
+        let expr = match ordinal(&item.expr) {
+            Some(number) => {
+                let position = number.checked_sub(1).filter(|position| *position < columns.len());
+                let Some(position) = position else {
+                    return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&number, &Clause::Order.text()]));
+                };
+                Expr::column(position, columns[position].column_type.clone())
+            }
+            None => self.bind(&item.expr)?,
+        };
+        Ok(SortKey { expr, descending: item.descending })
+    }
+}
+
+/// `ORDER BY 2`: the number, if the item is one.
+pub fn ordinal(expr: &ast::Expr<'_>) -> Option<usize> {
+    match expr.kind {
+        ast::ExprKind::Literal(ast::Literal { value: ast::LiteralValue::Integer(number), .. }) => {
+            Some(usize::try_from(number).unwrap_or(usize::MAX))
+        }
+        _ => None,
+    }
+}
+
+/// The inputs of a UNION ALL below another one side by side.
+fn flatten(left: Logical, right: Logical, all: bool) -> Vec<Logical> {
+    match left {
+        Logical::Union(mut inputs) if all => {
+            inputs.push(right);
+            inputs
+        }
+        left => vec![left, right],
+    }
+}
+
+impl BoundQuery {
+    fn types(&self) -> impl Iterator<Item = ExprType> {
+        let columns = self.columns.iter().zip(&self.strengths);
+        columns.map(|(column, strength)| ExprType::new(column.column_type.clone(), *strength))
+    }
+}
+
+/// Values of the one type can stand as values of the other without conversion.
+fn same_domain(from: &ColumnType, to: &ColumnType) -> bool {
+    from.kind == to.kind
+        && from.unsigned == to.unsigned
+        && from.collation == to.collation
+        && (from.kind != datum::TypeKind::Binary || from.length == to.length)
+}
