@@ -2,37 +2,17 @@
 //! family of syntax adds its methods in a file of its own.
 use crate::block::Block;
 use crate::bound::BoundInitialiser;
+use crate::bound_statement::BoundRowSubquery;
 use crate::catalog_view::{CatalogView, ResolvedTable};
-use crate::changes::BoundRowSubquery;
-use crate::changes::target_reads::{SubqueryRead, ViewReference};
 use crate::context::BinderContext;
 use crate::hints::StatementHints;
-use crate::queries::common_table::CommonScope;
+use crate::scopes::{CommonScope, ContextRef, Names, SubqueryRead, ViewReference};
 use bumpalo::Bump;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
 use plan::{Rights, TableNeed, TableUsage, TableUse, ViewUser};
 use schema::ViewDef;
-use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
-
-/// What binding knows of the session: for the statement, or for the text of a view.
-#[derive(Clone)]
-pub enum ContextRef<'p> {
-    Given(&'p BinderContext<'p>),
-    Own(Rc<BinderContext<'p>>),
-}
-
-impl<'p> Deref for ContextRef<'p> {
-    type Target = BinderContext<'p>;
-    fn deref(&self) -> &BinderContext<'p> {
-        match self {
-            ContextRef::Given(context) => context,
-            ContextRef::Own(context) => context,
-        }
-    }
-}
 
 pub struct Binder<'p> {
     pub catalog: &'p dyn CatalogView,
@@ -48,7 +28,7 @@ pub struct Binder<'p> {
     /// The locking clauses of the block being bound.
     pub locking: &'p [ast::Locking<'p>],
     /// Where a view is defined by the query: what its names mean.
-    pub names: Option<Box<crate::names::Names>>,
+    pub names: Option<Box<Names>>,
     /// The blocks being bound, outermost first; names are looked up from the last one outwards.
     pub blocks: Vec<Block>,
     pub slot_count: usize,

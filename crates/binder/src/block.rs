@@ -3,18 +3,15 @@
 //! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
 //! expressions bound early stay valid while later ones add positions.
 use crate::bound::{BoundInitialiser, Logical};
-use crate::catalog_view::TableStatistics;
-use crate::hints::{BlockHints, IndexHints};
-use crate::queries::block_window::BlockWindow;
-use crate::queries::common_table::BoundCommon;
-use crate::queries::json_table::JsonTableSource;
-use crate::views::view_change::MergedView;
-use datum::{ColumnType, SqlError, error_code};
+use crate::hints::BlockHints;
+use crate::same_name::same_name;
+use datum::{SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
-use plan::{Apply, ApplyKind, Frame, Node, WindowFunction};
-use schema::{TableDef, ViewDef, VirtualTable};
-use std::rc::Rc;
+use plan::{Apply, ApplyKind, Frame, Node, SortKey, WindowFunction};
+use schema::ViewDef;
 use std::sync::Arc;
+
+pub use crate::source::{LateralSource, Origin, QuerySource, Source, SourceColumn, SourceKind};
 
 /// Where an expression stands, as messages name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,87 +52,6 @@ impl Clause {
                 | Clause::WindowOrder
         )
     }
-}
-
-#[derive(Clone)]
-pub struct SourceColumn {
-    pub name: String,
-    pub column_type: ColumnType,
-    /// A later copy of a USING column: only its qualified name finds it.
-    pub hidden: bool,
-    /// Not part of `*`.
-    pub invisible: bool,
-}
-
-#[derive(Clone)]
-pub enum SourceKind {
-    Stored {
-        table: Arc<TableDef>,
-        statistics: TableStatistics,
-        hints: Box<IndexHints>,
-    },
-    Virtual(Arc<dyn VirtualTable>),
-    /// A query in FROM, until the block is built.
-    Query(Box<QuerySource>),
-    /// The plan of the derived table; taken when the block's own plan is made.
-    Derived(Option<Box<Node>>),
-    /// A table of WITH.
-    Common(Rc<BoundCommon>),
-    /// The round before of a recursive table, by its number.
-    Round(usize),
-    /// A query that reads what is outside of it.
-    Lateral(Option<Box<LateralSource>>),
-    JsonTable(Box<JsonTableSource>),
-}
-
-/// A query in FROM before its plan is made.
-#[derive(Clone)]
-pub struct QuerySource {
-    pub query: Logical,
-    /// What it takes of the tables before it (LATERAL).
-    pub correlation: Vec<(usize, Expr)>,
-    /// All slots from outside that it reads.
-    pub slots: Vec<usize>,
-    /// It becomes part of the block.
-    pub merges: bool,
-}
-
-#[derive(Clone)]
-pub struct LateralSource {
-    pub node: Node,
-    pub correlation: Vec<(usize, Expr)>,
-    pub slots: Vec<usize>,
-    /// The sources of its own FROM that it reads.
-    pub needs: u64,
-}
-
-#[derive(Clone)]
-pub struct Source {
-    pub alias: String,
-    /// Empty for derived tables.
-    pub database: String,
-    pub columns: Vec<SourceColumn>,
-    pub kind: SourceKind,
-    /// On the inner side of an outer join: its columns may be NULL.
-    pub optional: bool,
-    /// Rows read are locked.
-    pub lock: Option<plan::LockClause>,
-    /// Result columns have its columns' names, however they are written.
-    pub names_results: bool,
-    /// The place of what the statement needs on the table; none for derived tables.
-    pub need: Option<usize>,
-    pub origin: Origin,
-}
-
-/// How the statement came to a source.
-#[derive(Clone, Debug, Default)]
-pub struct Origin {
-    /// The statement gives it an alias.
-    pub is_renamed: bool,
-    /// A view that is changed brought it: names of the statement do not reach it.
-    pub is_inner: bool,
-    /// The view that it is.
-    pub view: Option<Arc<ViewDef>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +103,35 @@ pub struct WindowCall {
     pub window: usize,
     pub function: WindowFunction,
     pub frame: Frame,
+}
+
+/// A window of a block.
+#[derive(Clone)]
+pub struct BlockWindow {
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortKey>,
+    /// Windows are evaluated in this order.
+    pub rank: usize,
+}
+
+/// A view whose tables are part of a block.
+#[derive(Clone)]
+pub struct MergedView {
+    /// Its place among the block's sources.
+    pub source: usize,
+    pub view: Arc<ViewDef>,
+    /// The expressions behind its columns, over the block's frame.
+    pub columns: Vec<Expr>,
+    /// The tables that it brought, as a bit set.
+    pub sources: u64,
+    /// Not yet among the statement's.
+    pub conditions: Vec<Expr>,
+    /// Every condition of it and of the views below.
+    pub(crate) all: Vec<Expr>,
+    /// The reference of the statement that brought it.
+    pub reference: usize,
+    /// Those that new rows must fulfil.
+    pub(crate) checked: Vec<Expr>,
 }
 
 /// What a block needs of each group of rows that have the same values: any row, and those with the least and the
@@ -380,30 +325,4 @@ impl Block {
         let Position::Column { source, column } = *self.frame.get(position)? else { return None };
         Some((source, column))
     }
-}
-
-impl Source {
-    /// A column's name as error messages show it.
-    fn full_name(&self, column: usize) -> Arc<str> {
-        let (database, table, column) = (&self.database, &self.alias, &self.columns[column].name);
-        match database.as_str() {
-            "" => format!("`{table}`.`{column}`").into(),
-            database => format!("`{database}`.`{table}`.`{column}`").into(),
-        }
-    }
-
-    /// The same without quotes.
-    pub fn dotted_name(&self, column: usize) -> String {
-        format!("{}.{}.{}", self.database, self.alias, self.columns[column].name)
-    }
-
-    pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
-        !self.origin.is_inner
-            && table.is_none_or(|table| same_name(&self.alias, table))
-            && database.is_none_or(|database| same_name(&self.database, database))
-    }
-}
-
-pub fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
 }

@@ -4,10 +4,11 @@
 //! blocks inside it: merged, given conditions, joined as a semijoin. Invariant: what is here reads only frames of its own
 //! block, and slots. Made by the `bind_*` functions, rewritten and turned into nodes by crate `planner`.
 use crate::block::Block;
-use crate::queries::select_items::SelectItem;
 use datum::ColumnType;
 use expression::{Coercibility, Expr};
-use plan::{InitialiserKind, OutputColumn, SortKey};
+use plan::{InitialiserKind, Node, OutputColumn, SortKey};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
 
 /// A query expression; its rows are exactly the columns.
 #[derive(Clone)]
@@ -29,6 +30,14 @@ pub struct BoundBlock {
     pub tree: Option<JoinTree>,
     /// It takes values of the blocks around it, and so may run many times.
     pub is_correlated: bool,
+}
+
+#[derive(Clone)]
+pub struct SelectItem {
+    pub expr: Expr,
+    pub name: String,
+    /// Whether the name was given by AS.
+    pub is_alias: bool,
 }
 
 /// What a SELECT block does with the rows of its tables.
@@ -199,6 +208,50 @@ impl Logical {
             Some((count, offset)) => Logical::Limit { input: Box::new(self), count, offset },
             None => self,
         }
+    }
+}
+
+/// A table of WITH whose references share its rows, unless it is referenced once only.
+pub struct BoundCommon {
+    pub number: usize,
+    /// Until its plan is made.
+    pub(crate) query: RefCell<Option<Logical>>,
+    pub(crate) node: OnceCell<Arc<Node>>,
+    pub(crate) uses: Cell<usize>,
+    pub columns: Vec<(String, ColumnType)>,
+    /// Columns from outside that it reads: (block, slot).
+    pub references: Vec<(usize, usize)>,
+}
+
+impl BoundCommon {
+    /// Slots from outside that it reads.
+    pub fn slots(&self) -> Vec<usize> {
+        self.references.iter().map(|(_, slot)| *slot).collect()
+    }
+
+    /// The query, for the only reference there is, which may make it part of its own plan.
+    pub fn query_if_alone(&self) -> Option<Logical> {
+        if self.uses.get() == 1 { self.query.borrow().clone() } else { None }
+    }
+
+    /// The query, if its plan has not been made.
+    pub fn query(&self) -> Option<Logical> {
+        self.query.borrow().clone()
+    }
+
+    /// The query, once: who gets it makes the plan that all references share.
+    pub fn take_query(&self) -> Option<Logical> {
+        self.query.take()
+    }
+
+    /// Keeps the plan.
+    pub fn keep_node(&self, node: Node) {
+        self.node.get_or_init(|| Arc::new(node));
+    }
+
+    /// The plan, which was made when the block around the reference was built.
+    pub fn node(&self) -> Arc<Node> {
+        self.node.get().expect("a shared table is planned before the joins around it").clone()
     }
 }
 

@@ -10,8 +10,9 @@ mod binder;
 pub mod block;
 pub mod bound;
 pub mod bound_exprs;
+mod bound_statement;
 mod catalog_view;
-pub mod changes;
+mod changes;
 mod context;
 mod error_codes;
 pub mod hints;
@@ -19,6 +20,9 @@ mod names;
 mod needs;
 mod queries;
 mod row_expression;
+mod same_name;
+mod scopes;
+mod source;
 mod statement;
 mod switches;
 mod views;
@@ -26,15 +30,19 @@ pub mod walk;
 mod without_session;
 
 pub use binder::not_supported;
+pub use bound_statement::{
+    BoundDelete, BoundDuplicates, BoundInsert, BoundKind, BoundRowSubquery, BoundRows, BoundSource,
+    BoundStatement, BoundUpdate, BoundUpdateTarget,
+};
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
 pub use changes::load::{LoadTarget, load_targets};
+pub use changes::stored_table;
 pub use context::{BinderContext, Literals, SessionValues};
-pub use queries::block_window::{BlockWindow, starts_with};
-pub use queries::common_table::BoundCommon;
+pub use queries::block_window::starts_with;
 pub use queries::expanded::expanded_query;
-pub use queries::select_items::SelectItem;
 pub use row_expression::{bind_default_expression, bind_generated, bind_row_expression, row_rules};
-pub use statement::{BoundKind, BoundStatement, bind_expressions, bind_statement};
+pub use same_name::same_name;
+pub use statement::{bind_expressions, bind_statement};
 pub use switches::{Switch, Switches};
 pub use views::view_definition::{BoundView, bind_view_query, for_each_table, has_outer_join, view_columns};
 pub use without_session::bind_generated_columns;

@@ -1,26 +1,11 @@
 //! Notes what the names of a query mean while it is bound, for those who define a view by it or show it (`expanded`).
 use crate::binder::Binder;
-use crate::block::{Block, Source, same_name};
-use crate::queries::select_items::SelectItem;
+use crate::block::{Block, Source};
+use crate::bound::SelectItem;
+use crate::same_name::same_name;
 use datum::SqlError;
 use expression::Expr;
-use parser::{NamedColumn, NamedTable, ResolvedNames};
-
-/// The names of a query.
-#[derive(Default)]
-pub struct Names {
-    pub resolved: ResolvedNames,
-    /// Database and name of what stands in FROM, each once.
-    pub uses: Vec<(String, String)>,
-    /// They are to be a view's, which may name no variables.
-    is_view: bool,
-}
-
-impl Names {
-    pub fn of_view() -> Names {
-        Names { is_view: true, ..Names::default() }
-    }
-}
+use parser::{NamedColumn, NamedTable};
 
 /// A column of a source, by number.
 type SourceColumnAt = (usize, usize);

@@ -65,7 +65,7 @@ fn bind_text(
     };
     let mut binder = Binder::new(catalog, &context, &arena);
     let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-    block.sources.push(crate::changes::insert::row_source(table, &table.name, None));
+    block.sources.push(crate::queries::from::row_source(table, &table.name, None));
     for column in 0..table.columns.len() {
         block.position(0, column);
     }

@@ -1,41 +1,14 @@
 //! The entry points: a whole statement, or expressions by themselves. Called by the planner, and `bind_view_query` besides.
 use crate::binder::{Binder, not_supported};
 use crate::block::Block;
-use crate::bound::{BoundQuery, BoundSelect};
+use crate::bound::{BoundSelect, SelectItem};
+use crate::bound_statement::{BoundKind, BoundStatement};
 use crate::catalog_view::CatalogView;
-use crate::changes::{BoundDelete, BoundInsert, BoundUpdate};
 use crate::context::BinderContext;
 use crate::hints::StatementHints;
-use crate::queries::select_items::SelectItem;
 use bumpalo::Bump;
-use datum::{ColumnType, Condition, SqlError, SqlMode};
+use datum::{SqlError, SqlMode};
 use parser::ast;
-use plan::{FunctionUse, TableNeed, TableUse};
-use schema::ViewDef;
-use std::sync::Arc;
-
-/// A statement whose names and types are settled.
-pub struct BoundStatement {
-    pub kind: BoundKind,
-    /// The fields below are those of `plan::Plan`.
-    pub tables: Vec<TableUse>,
-    pub views: Vec<Arc<ViewDef>>,
-    pub needs: Vec<TableNeed>,
-    pub functions: Vec<FunctionUse>,
-    pub slot_count: usize,
-    pub parameter_types: Vec<Option<ColumnType>>,
-    pub user_variables: Vec<(String, Option<ColumnType>)>,
-    pub shareable: bool,
-    pub is_guess: bool,
-    pub conditions: Vec<Condition>,
-}
-
-pub enum BoundKind {
-    Query(BoundQuery),
-    Insert(Box<BoundInsert>),
-    Update(Box<BoundUpdate>),
-    Delete(Box<BoundDelete>),
-}
 
 /// Binds a SELECT, TABLE, VALUES, INSERT, REPLACE, LOAD DATA, UPDATE or DELETE.
 pub fn bind_statement<'p>(
@@ -52,7 +25,7 @@ pub fn bind_statement<'p>(
             if query.into.is_some() {
                 return Err(not_supported("SELECT .. INTO"));
             }
-            BoundKind::Query(binder.bind_query(query)?)
+            BoundKind::Query(Box::new(binder.bind_query(query)?))
         }
         ast::StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.bind_insert(insert)?)),
         ast::StatementKind::LoadData(load) => BoundKind::Insert(Box::new(binder.bind_load(load)?)),
@@ -80,7 +53,7 @@ pub fn bind_expressions<'p>(
     let items =
         items.into_iter().map(|expr| SelectItem { expr, name: String::new(), is_alias: false }).collect();
     let bound = binder.bound_query(block, BoundSelect::of_items(items), None)?;
-    Ok(binder.into_bound(BoundKind::Query(bound)))
+    Ok(binder.into_bound(BoundKind::Query(Box::new(bound))))
 }
 
 impl Binder<'_> {

@@ -1,7 +1,7 @@
 //! From a bound query to its plan: what set operations, ORDER BY and LIMIT do with the rows of its blocks. Called by
 //! `statement`, and for each query inside another one.
 use crate::planner::Planner;
-use crate::queries::select_build::{limit, project, sort};
+use crate::queries::nodes::{limit, project, sort};
 use binder::bound::{BoundBranch, BoundInitialiser, BoundRecursive, Logical};
 use datum::SqlError;
 use plan::{Initialise, Initialiser, Node, NodeKind, Recursive, RecursiveBranch};

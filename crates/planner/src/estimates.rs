@@ -2,8 +2,8 @@
 //! what of them is in memory. Implemented by the session; asked by `paths`.
 use binder::CatalogView;
 use datum::Value;
-use plan::RangeCondition;
-use schema::TableDef;
+use plan::{EstimateCheck, RangeCondition};
+use schema::{TableDef, TableId};
 
 pub trait Estimates: CatalogView {
     /// About how many rows lie in the ranges of an index, whose bounds are made from constants and the values of the
@@ -49,4 +49,20 @@ pub struct Leaves {
     pub absent: f64,
     /// All of them have room in memory.
     pub fits: bool,
+}
+
+/// An index that was asked for the rows in ranges.
+pub struct Dive {
+    pub check: EstimateCheck,
+    /// `None` when the index could not tell.
+    pub rows: Option<f64>,
+    /// Another path could have won with another number.
+    pub decides: bool,
+}
+
+/// What is known of a tree; without a number of an index: of the one that has the rows.
+pub struct KnownLeaves {
+    pub table: TableId,
+    pub index: Option<usize>,
+    pub leaves: Option<Leaves>,
 }

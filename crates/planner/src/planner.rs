@@ -1,8 +1,6 @@
 //! The state of planning one statement, which is bound. Made by `statement`; every step adds its methods in a file of its
 //! own.
-use crate::estimates::Estimates;
-use crate::paths::access_reads::KnownLeaves;
-use crate::paths::dive::Dive;
+use crate::estimates::{Dive, Estimates, KnownLeaves};
 use crate::trace::Trace;
 use binder::{BinderContext, BoundStatement};
 use datum::Value;

@@ -1,7 +1,7 @@
 //! What it costs to run a plan, in the units of `access`: reading one row of a scan in order costs 1.
 //!
 //! Used to compare whole plans of one block with each other, for instance ways to evaluate a subquery.
-use crate::paths::access::{COST_LOOKUP, COST_RANGE};
+use crate::paths::choice::{COST_LOOKUP, COST_RANGE};
 use plan::{AccessPath, Apply, HashJoin, JoinKind, Node, NodeKind, Reads, TableAccess};
 
 /// A row through an operator that only looks at it.

@@ -2,7 +2,7 @@
 //!
 //! The planner tells a trace what it does if its context has one; without one nothing is written or kept. Paths that were
 //! weighed for a table are kept from when they are priced (`consider`) until the search uses them (`take_considered`).
-use crate::paths::access::Choice;
+use crate::paths::choice::Choice;
 use crate::trace_text::TraceText;
 use binder::block::{Block, SourceKind};
 use expression::Expr;
@@ -281,7 +281,7 @@ fn way_of(table: &TableDef, choice: &Choice, scale: f64) -> Considered {
         }
         AccessPath::Ranges { index, ranges } => {
             let is_ref = ranges.len() == 1
-                && crate::paths::access::leading_single_values(ranges) == ranges[0].parts.len();
+                && crate::paths::choice::leading_single_values(ranges) == ranges[0].parts.len();
             (if is_ref { "ref" } else { "range" }, Some(name(*index)), ranges_of(*index, ranges))
         }
         AccessPath::IndexScan { index } => ("index_scan", Some(name(*index)), String::new()),

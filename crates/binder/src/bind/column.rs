@@ -1,7 +1,8 @@
 //! Column names: from the innermost block outwards, and through the select list's aliases where a clause allows.
 use crate::binder::Binder;
-use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
+use crate::block::{AliasUse, Block, Clause, SourceKind};
 use crate::error_codes::ER_WINDOW_OUTER_REFERENCE;
+use crate::same_name::same_name;
 use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
@@ -166,14 +167,14 @@ fn illegal_reference(name: &str, why: &str) -> SqlError {
 /// A subquery in the select list may name the items before its own.
 fn earlier_item(block: &Block, name: &str) -> Result<Option<Expr>, SqlError> {
     let found = check_alias(find_alias(&block.aliases, name), name, block.clause, true)?;
-    if found.is_none() && block.later_aliases.iter().any(|later| crate::block::same_name(later, name)) {
+    if found.is_none() && block.later_aliases.iter().any(|later| crate::same_name::same_name(later, name)) {
         return Err(illegal_reference(name, "forward reference in item list"));
     }
     Ok(found)
 }
 
 fn find_alias(aliases: &[(String, Expr)], name: &str) -> Option<Expr> {
-    aliases.iter().find(|(alias, _)| crate::block::same_name(alias, name)).map(|(_, expr)| expr.clone())
+    aliases.iter().find(|(alias, _)| crate::same_name::same_name(alias, name)).map(|(_, expr)| expr.clone())
 }
 
 pub fn full_name(database: Option<&str>, table: Option<&str>, name: &str) -> String {

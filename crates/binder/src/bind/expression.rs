@@ -1,8 +1,9 @@
 //! The dispatch over all kinds of expressions.
+use crate::bind::type_name::charset_named;
 use crate::binder::Binder;
 use crate::block::Clause;
 use crate::walk;
-use collation::{Charset, CollationId};
+use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use expression::{ArithmeticOperator, BitOperator, Expr, TruthTest};
 use parser::ast::{self, ExprKind as Kind};
@@ -272,10 +273,6 @@ impl<'p> Binder<'p> {
             operand => self.context.bind.case(operand, whens, otherwise),
         }
     }
-}
-
-pub fn charset_named(name: &str) -> Result<Charset, SqlError> {
-    Charset::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&name]))
 }
 
 /// The target of a cast to an integer as error messages show it.

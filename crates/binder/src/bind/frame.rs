@@ -1,6 +1,6 @@
 //! What a window's name stands for, and its frame.
 use crate::binder::{Binder, not_supported};
-use crate::block::same_name;
+use crate::same_name::same_name;
 use datum::{CompareMode, SqlError, Value, error_code};
 use expression::{ArithmeticOperator, Expr, ExprKind};
 use parser::ast;

@@ -1,8 +1,9 @@
 //! Functions, those with a syntax of their own included.
-use crate::bind::expression::charset_named;
+use crate::bind::type_name::charset_named;
 use crate::binder::{Binder, not_supported};
-use crate::block::{SourceColumn, same_name};
+use crate::block::SourceColumn;
 use crate::error_codes::ER_DEFAULT_AS_VAL_GENERATED;
+use crate::same_name::same_name;
 use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::{Expr, IntervalUnit, JsonBehaviour};

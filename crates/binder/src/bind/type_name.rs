@@ -1,7 +1,6 @@
 //! The target types of CAST and CONVERT.
-use crate::bind::expression::charset_named;
 use crate::binder::not_supported;
-use collation::CollationId;
+use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast::{CastTarget, CastType};
 
@@ -82,4 +81,8 @@ pub fn array_element_type(cast: &CastType<'_>) -> Result<ColumnType, SqlError> {
     let element = CastType { array: false, ..*cast };
     let element = cast_type(&element, CollationId::UTF8MB4_0900_BIN)?;
     Ok(ColumnType { nullable: true, ..element })
+}
+
+pub fn charset_named(name: &str) -> Result<Charset, SqlError> {
+    Charset::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&name]))
 }

@@ -3,9 +3,10 @@
 //! Windows are resolved as they are named: by inheritance between named windows first, then their expressions are bound.
 use super::frame::ResolvedWindow;
 use crate::binder::{Binder, not_supported};
-use crate::block::{AliasUse, Clause, WindowCall, same_name};
+use crate::block::{AliasUse, Clause, WindowCall};
 use crate::error_codes::ER_SP_UNDECLARED_VAR;
 use crate::queries::select::ordinal;
+use crate::same_name::same_name;
 use crate::walk::WINDOW_BASE;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use expression::{AggregateFunction, Coercibility, Expr, ExprKind, ExprType};

@@ -1,11 +1,10 @@
 //! INSERT and REPLACE.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Block, Clause, Source, SourceColumn, SourceKind, same_name};
+use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
 use crate::bound::BoundQuery;
-use crate::catalog_view::TableStatistics;
+use crate::bound_statement::{BoundDuplicates, BoundInsert, BoundSource};
 use crate::changes::insert_target::Target;
-use crate::changes::{BoundDuplicates, BoundInsert, BoundSource};
-use crate::queries::from::columns_of;
+use crate::same_name::same_name;
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
 use plan::{Assignment, InsertValue, OutputColumn, Rights, TableUsage, TableUse};
@@ -55,7 +54,7 @@ impl<'p> Binder<'p> {
                 columns.iter().try_for_each(|&column| check_assignable(&table, column))?;
                 let is_target = |used: &TableUse| used.id == table.id && used.usage < TableUsage::Insert;
                 reads_target = self.tables.iter().any(is_target);
-                BoundSource::Query(bound.logical)
+                BoundSource::Query(Box::new(bound.logical))
             }
         };
         let new_row = new_row_source(&target, &columns, insert.row_alias.as_ref())?;
@@ -363,24 +362,6 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
     block.position(source, position);
 }
 
-pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> Source {
-    Source {
-        alias: alias.to_owned(),
-        database: table.database.clone(),
-        columns: columns_of(table),
-        kind: SourceKind::Stored {
-            table: table.clone(),
-            statistics: TableStatistics::default(),
-            hints: Box::default(),
-        },
-        optional: false,
-        lock: None,
-        names_results: false,
-        need,
-        origin: Default::default(),
-    }
-}
-
 /// The columns that the statement lists, one way or the other.
 fn listed_columns<'s, 'p>(insert: &'s ast::Insert<'p>) -> Option<Vec<&'s ast::ColumnReference<'p>>> {
     match (insert.columns, insert.source) {
@@ -401,18 +382,4 @@ fn check_assignable(table: &TableDef, column: usize) -> Result<(), SqlError> {
             Err(error_code::ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN.with(&[&column.name, &table.name]))
         }
     }
-}
-
-/// The column an assignment or column list names; a qualifier must be the table's.
-pub fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
-    let fits = reference.qualifier.is_none_or(|qualifier| {
-        same_name(qualifier.name.name, &table.name)
-            && qualifier.database.is_none_or(|database| same_name(database.name, &table.database))
-    });
-    let column = if fits { table.column_named(reference.name) } else { None };
-    column.ok_or_else(|| {
-        let table = reference.qualifier.map(|qualifier| qualifier.name.name);
-        let name = crate::bind::full_name(None, table, reference.name);
-        error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"])
-    })
 }

@@ -2,10 +2,11 @@
 //!
 //! Invariant: names of the statement are those of the table or of the view that it names, positions are the table's.
 use crate::binder::Binder;
-use crate::block::{Block, Source, SourceKind, same_name};
+use crate::block::{Block, MergedView, Source, SourceKind};
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::queries::from::columns_of;
-use crate::views::view_change::{MergedView, stored_at};
+use crate::same_name::same_name;
+use crate::views::view_change::stored_at;
 use datum::{SqlError, error_code};
 use parser::ast;
 use plan::{InsertView, Rights, RowRules, TableUsage};
@@ -79,7 +80,7 @@ impl<'p> Binder<'p> {
         self.bind_changed_view(view, &view.name, false, need, TableUsage::Insert)?;
         let source = self.block().first_named();
         let merged = self.block().merged_at(source).cloned();
-        let merged = merged.ok_or_else(|| crate::views::view::invalid(view))?;
+        let merged = merged.ok_or_else(|| crate::views::invalid(view))?;
         let bases = self.listed_bases(source, view, listed)?;
         let is_join = merged.sources.count_ones() > 1;
         if is_join && listed.is_none() {
@@ -201,7 +202,7 @@ impl Target {
     /// The column an assignment or column list names; a qualifier must be the target's.
     pub fn column(&self, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
         match &self.view {
-            None => crate::changes::insert::target_column(&self.table, reference),
+            None => target_column(&self.table, reference),
             Some(view) => column_of_view(&view.shown, reference),
         }
     }
@@ -246,6 +247,20 @@ impl Target {
             origin: Default::default(),
         }
     }
+}
+
+/// The column an assignment or column list names; a qualifier must be the table's.
+pub fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
+    let fits = reference.qualifier.is_none_or(|qualifier| {
+        same_name(qualifier.name.name, &table.name)
+            && qualifier.database.is_none_or(|database| same_name(database.name, &table.database))
+    });
+    let column = if fits { table.column_named(reference.name) } else { None };
+    column.ok_or_else(|| {
+        let table = reference.qualifier.map(|qualifier| qualifier.name.name);
+        let name = crate::bind::full_name(None, table, reference.name);
+        error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"])
+    })
 }
 
 /// The table's column that a name means through a view.

@@ -1,7 +1,7 @@
 //! LOAD DATA: an INSERT of one row whose values are parameters, one for each field of a line, and what SET makes of
 //! them.
 use crate::binder::{Binder, not_supported};
-use crate::changes::{BoundDuplicates, BoundInsert, BoundSource};
+use crate::bound_statement::{BoundDuplicates, BoundInsert, BoundSource};
 use datum::SqlError;
 use expression::{Expr, ExprKind};
 use parser::ast::{ColumnReference, DuplicateHandling, LoadColumn, LoadData};
@@ -34,7 +34,7 @@ pub fn load_targets(
         LoadColumn::Column(reference) => {
             let column = match view {
                 Some(view) => crate::changes::insert_target::column_of_view(view, reference),
-                None => crate::changes::insert::target_column(table, reference),
+                None => crate::changes::insert_target::target_column(table, reference),
             };
             column.map(LoadTarget::Column)
         }

@@ -1,4 +1,4 @@
-//! Statements that change rows: INSERT, REPLACE, LOAD DATA, UPDATE and DELETE, and what they are once they are bound.
+//! Statements that change rows: INSERT, REPLACE, LOAD DATA, UPDATE and DELETE.
 
 pub(crate) mod assigned;
 pub(crate) mod defaults;
@@ -10,82 +10,4 @@ pub(crate) mod target_reads;
 pub(crate) mod update;
 pub(crate) mod value_subqueries;
 
-use crate::block::Block;
-use crate::bound::{BoundInitialiser, JoinTree, Logical};
-use expression::Expr;
-use plan::{Assignment, DefaultSource, InsertValue, InsertView, RowRules, SortKey};
-use schema::TableDef;
-use std::sync::Arc;
-
 pub use update::stored_table;
-
-/// INSERT, REPLACE and LOAD DATA; the fields are those of `plan::InsertPlan`.
-pub struct BoundInsert {
-    pub table: Arc<TableDef>,
-    pub view: Option<InsertView>,
-    pub columns: Vec<usize>,
-    pub omitted: Vec<(usize, DefaultSource)>,
-    pub source: BoundSource,
-    pub reads_target: bool,
-    pub duplicates: BoundDuplicates,
-    pub initialisers: Vec<BoundInitialiser>,
-    /// Those that run before a certain row of VALUES.
-    pub row_initialisers: Vec<(usize, BoundInitialiser)>,
-    pub rules: Option<Arc<RowRules>>,
-    pub ignore: bool,
-}
-
-/// The rows that are inserted.
-pub enum BoundSource {
-    Rows(Vec<Vec<InsertValue>>),
-    Query(Logical),
-}
-
-/// What becomes of a row whose key is taken.
-pub enum BoundDuplicates {
-    Fail,
-    Replace,
-    Update { assignments: Vec<Assignment>, subqueries: Vec<BoundRowSubquery> },
-}
-
-/// A subquery of ON DUPLICATE KEY UPDATE that reads the row.
-pub struct BoundRowSubquery {
-    pub assignment: usize,
-    /// (slot, position in the row).
-    pub reads: Vec<(usize, usize)>,
-    pub initialiser: BoundInitialiser,
-}
-
-/// The rows that UPDATE and DELETE change.
-pub struct BoundRows {
-    pub block: Block,
-    pub tree: JoinTree,
-    pub conditions: Vec<Expr>,
-    pub order_by: Vec<SortKey>,
-    pub limit: Option<(Expr, Option<Expr>)>,
-    /// The tables that are changed.
-    pub targets: Vec<usize>,
-    /// Rows of the other tables are locked too.
-    pub locks_others: bool,
-}
-
-pub struct BoundUpdate {
-    pub rows: BoundRows,
-    pub targets: Vec<BoundUpdateTarget>,
-    pub ignore: bool,
-    /// All rows are found before the first one is changed.
-    pub collect_first: bool,
-}
-
-/// A table that an UPDATE changes.
-pub struct BoundUpdateTarget {
-    pub source: usize,
-    pub assignments: Vec<Assignment>,
-    pub rules: Option<Arc<RowRules>>,
-}
-
-pub struct BoundDelete {
-    pub rows: BoundRows,
-    pub ignore: bool,
-    pub collect_first: bool,
-}

@@ -4,23 +4,10 @@
 //! each target of a change.
 use crate::binder::Binder;
 use crate::changes::insert_target::Target;
+use crate::scopes::{SubqueryRead, ViewReference};
 use datum::{SqlError, error_code};
 use schema::{TableDef, TableId, ViewDef};
 use std::sync::Arc;
-
-/// A table that a subquery reads.
-pub struct SubqueryRead {
-    table: TableId,
-    alias: String,
-    /// The statement's reference to the view above it.
-    reference: Option<usize>,
-}
-
-/// A view that the statement names.
-pub struct ViewReference {
-    view: Arc<ViewDef>,
-    alias: String,
-}
 
 impl Binder<'_> {
     pub fn note_subquery_read(&mut self, table: TableId, alias: &str) {

@@ -1,11 +1,10 @@
 //! UPDATE and DELETE: which rows of which tables they change, and what the columns get.
 use crate::binder::Binder;
-use crate::block::{Block, Clause, SourceKind};
+use crate::block::{Block, Clause, MergedView, SourceKind};
+use crate::bound_statement::{BoundDelete, BoundRows, BoundUpdate, BoundUpdateTarget};
 use crate::changes::assigned::AssignedColumns;
-use crate::changes::{BoundDelete, BoundRows, BoundUpdate, BoundUpdateTarget};
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::queries::from::Joined;
-use crate::views::view_change::MergedView;
 use crate::walk::has_aggregate;
 use datum::{SqlError, error_code};
 use parser::ast;

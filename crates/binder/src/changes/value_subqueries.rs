@@ -5,10 +5,8 @@
 //! row in slots, and is refused elsewhere. Called for each value that is bound.
 use crate::binder::{Binder, not_supported};
 use crate::block::{Block, PendingSubquery};
-use crate::bound::BoundSelect;
-use crate::bound::{BoundBlock, BoundInitialiser, Logical};
-use crate::changes::BoundRowSubquery;
-use crate::queries::select_items::SelectItem;
+use crate::bound::{BoundBlock, BoundInitialiser, BoundSelect, Logical, SelectItem};
+use crate::bound_statement::BoundRowSubquery;
 use crate::walk::{any, replace};
 use datum::{ColumnType, SqlError};
 use expression::{Expr, ExprKind};

@@ -1,7 +1,7 @@
 //! What USE, FORCE and IGNORE INDEX and the hints of a block leave of a table's indexes.
 use super::BlockHints;
-use crate::block::same_name;
 use crate::error_codes::ER_WRONG_USAGE_INDEX;
+use crate::same_name::same_name;
 use datum::{SqlError, error_code};
 use parser::ast;
 use parser::hints::{Hint, KeySwitch, ScopeHint};

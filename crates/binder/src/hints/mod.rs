@@ -7,7 +7,7 @@ mod indexes;
 mod resolve;
 mod text;
 
-use crate::block::same_name;
+use crate::same_name::same_name;
 use parser::hints::{
     Hint, HintTable, HintText, JoinOrderKind, KeySwitch, SemijoinStrategy, SubqueryStrategy, TableSwitch,
 };

@@ -2,11 +2,12 @@
 use super::text::{shown, word};
 use super::{BlockHints, HashMap, Hint, HintText, JoinOrderKind, KeySwitch, StatementHints};
 use crate::binder::Binder;
-use crate::block::{Block, SourceKind, same_name};
+use crate::block::{Block, SourceKind};
 use crate::error_codes::{
     ER_PARSE_OPTIMIZER_HINT, ER_WARN_CONFLICTING_HINT, ER_WARN_INVALID_HINT, ER_WARN_UNKNOWN_QB_NAME,
     ER_WARN_UNRESOLVED_HINT_NAME,
 };
+use crate::same_name::same_name;
 use datum::Condition;
 use parser::hints::{HintTable, ScopeHint, read_hints};
 

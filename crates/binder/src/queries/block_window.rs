@@ -1,17 +1,8 @@
 //! The windows of a block: what each is partitioned and ordered by. Noted where window functions are bound; stacked on the
 //! block's rows by the planner, which also asks whether rows come in the order that a window wants.
-use crate::block::Block;
+use crate::block::{Block, BlockWindow};
 use expression::Expr;
 use plan::{SortKey, window_keys};
-
-/// A window of a block.
-#[derive(Clone)]
-pub struct BlockWindow {
-    pub partition_by: Vec<Expr>,
-    pub order_by: Vec<SortKey>,
-    /// Windows are evaluated in this order.
-    pub rank: usize,
-}
 
 impl Block {
     /// Notes a window, or finds an equal one.

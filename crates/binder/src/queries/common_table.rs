@@ -1,84 +1,16 @@
 //! Tables of WITH: bound at the first reference, shared by all; and recursive ones.
 use crate::binder::{Binder, not_supported};
-use crate::block::{QuerySource, Source, SourceColumn, SourceKind, same_name};
-use crate::bound::{BoundBranch, BoundQuery, BoundRecursive, JoinTree, Logical};
+use crate::block::{QuerySource, Source, SourceColumn, SourceKind};
+use crate::bound::{BoundBranch, BoundCommon, BoundQuery, BoundRecursive, JoinTree, Logical};
 use crate::error_codes::ER_VIEW_WRONG_LIST;
 use crate::queries::from::Joined;
+use crate::same_name::same_name;
+use crate::scopes::{CommonScope, Recursion};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast;
-use plan::{Node, OutputColumn};
+use plan::OutputColumn;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
-
-/// A table of WITH in scope.
-pub struct CommonScope<'p> {
-    pub table: &'p ast::CommonTable<'p>,
-    /// The blocks around the WITH clause.
-    block_count: usize,
-    /// WITH RECURSIVE was written.
-    may_recurse: bool,
-    /// Its references so far share this.
-    bound: Option<Rc<BoundCommon>>,
-    /// Its own definition is being planned.
-    recursion: Option<Recursion>,
-}
-
-/// A table of WITH whose references share its rows, unless it is referenced once only.
-pub struct BoundCommon {
-    pub number: usize,
-    /// Until its plan is made.
-    query: RefCell<Option<Logical>>,
-    node: OnceCell<Arc<Node>>,
-    uses: Cell<usize>,
-    pub columns: Vec<(String, ColumnType)>,
-    /// Columns from outside that it reads: (block, slot).
-    pub references: Vec<(usize, usize)>,
-}
-
-impl BoundCommon {
-    /// Slots from outside that it reads.
-    pub fn slots(&self) -> Vec<usize> {
-        self.references.iter().map(|(_, slot)| *slot).collect()
-    }
-
-    /// The query, for the only reference there is, which may make it part of its own plan.
-    pub fn query_if_alone(&self) -> Option<Logical> {
-        if self.uses.get() == 1 { self.query.borrow().clone() } else { None }
-    }
-
-    /// The query, if its plan has not been made.
-    pub fn query(&self) -> Option<Logical> {
-        self.query.borrow().clone()
-    }
-
-    /// The query, once: who gets it makes the plan that all references share.
-    pub fn take_query(&self) -> Option<Logical> {
-        self.query.take()
-    }
-
-    /// Keeps the plan.
-    pub fn keep_node(&self, node: Node) {
-        self.node.get_or_init(|| Arc::new(node));
-    }
-
-    /// The plan, which was made when the block around the reference was built.
-    pub fn node(&self) -> Arc<Node> {
-        self.node.get().expect("a shared table is planned before the joins around it").clone()
-    }
-}
-
-/// The definition of a table that may name itself.
-pub struct Recursion {
-    /// Columns of the seed; `None` until it is planned.
-    columns: Option<Vec<(String, ColumnType)>>,
-    is_union: bool,
-    round: usize,
-    references: usize,
-    /// Where a branch's FROM is: deeper references stand in subqueries.
-    block_count: usize,
-    derived_depth: usize,
-}
 
 /// The branches of a recursive table's definition.
 struct Branches<'p> {

@@ -1,7 +1,7 @@
 //! DISTINCT beside GROUP BY and ORDER BY: when it says nothing, and which keys of ORDER BY it allows. Called while a block's
 //! ORDER BY is bound, before its rows are grouped.
 use crate::binder::Binder;
-use crate::queries::select_items::SelectItem;
+use crate::bound::SelectItem;
 use crate::walk::has_aggregate;
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
@@ -79,7 +79,7 @@ fn any_written(expr: &ast::Expr<'_>, test: &dyn Fn(&ast::Expr<'_>) -> bool) -> b
 fn names(part: &ast::Expr<'_>, name: &str) -> bool {
     match part.kind {
         ast::ExprKind::Column(reference) => {
-            reference.qualifier.is_none() && crate::block::same_name(reference.name, name)
+            reference.qualifier.is_none() && crate::same_name::same_name(reference.name, name)
         }
         _ => false,
     }

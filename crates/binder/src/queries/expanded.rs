@@ -3,7 +3,7 @@
 use crate::binder::Binder;
 use crate::catalog_view::CatalogView;
 use crate::context::BinderContext;
-use crate::names::Names;
+use crate::scopes::Names;
 use datum::SqlError;
 use parser::{RestoreOptions, ViewText, ast, restore_query};
 

@@ -1,10 +1,11 @@
 //! The FROM clause: table references become sources of the block and a tree of joins over them.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Clause, Origin, Source, SourceColumn, SourceKind, same_name};
+use crate::block::{Clause, Origin, Source, SourceColumn, SourceKind};
 use crate::bound::JoinTree;
-use crate::catalog_view::ResolvedTable;
+use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::error_codes::ER_TOO_MANY_TABLES;
 use crate::hints::indexes_of;
+use crate::same_name::same_name;
 use crate::switches::Switch;
 use crate::walk::split_conjuncts;
 use datum::{SqlError, error_code};
@@ -12,6 +13,7 @@ use expression::{ComparisonOperator, Expr};
 use parser::ast;
 use plan::TableUsage;
 use schema::TableDef;
+use std::sync::Arc;
 
 /// A join tree and the columns `*` stands for, in order.
 pub struct Joined {
@@ -302,6 +304,25 @@ pub fn columns_of(table: &TableDef) -> Vec<SourceColumn> {
         invisible: column.invisible || column.hidden,
     };
     table.columns.iter().map(column).collect()
+}
+
+/// A table by itself as a source, for those whose frame is its row.
+pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> Source {
+    Source {
+        alias: alias.to_owned(),
+        database: table.database.clone(),
+        columns: columns_of(table),
+        kind: SourceKind::Stored {
+            table: table.clone(),
+            statistics: TableStatistics::default(),
+            hints: Box::default(),
+        },
+        optional: false,
+        lock: None,
+        names_results: false,
+        need,
+        origin: Default::default(),
+    }
 }
 
 /// Whether a query in it may read tables beside it.

@@ -1,22 +1,14 @@
 //! JSON_TABLE in FROM: its columns, and the tables before it that its document reads.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Clause, Source, SourceColumn, SourceKind, same_name};
+use crate::block::{Clause, Source, SourceColumn, SourceKind};
 use crate::context::Literals;
 use crate::queries::from::Joined;
+use crate::same_name::same_name;
+use crate::source::JsonTableSource;
 use datum::{ColumnType, SqlError, Value, error_code, parse_json};
-use expression::{EvalContext, Expr, JsonPath, table_value};
+use expression::{EvalContext, JsonPath, table_value};
 use parser::ast;
 use plan::{JsonTableBehaviour, JsonTableColumn};
-
-/// A JSON_TABLE until it is placed.
-#[derive(Clone)]
-pub struct JsonTableSource {
-    pub document: Expr,
-    pub path: JsonPath,
-    pub columns: Vec<JsonTableColumn>,
-    /// The sources that the document reads.
-    pub needs: u64,
-}
 
 impl<'p> Binder<'p> {
     pub fn bind_json_table(&mut self, table: &ast::JsonTable<'p>) -> Result<Joined, SqlError> {

@@ -1,15 +1,15 @@
 //! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
 use crate::binder::{Binder, not_supported};
-use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
-use crate::bound::BoundSelect;
-use crate::bound::{BoundBlock, BoundQuery, Logical};
+use crate::block::{AliasUse, Block, Clause, SourceKind};
+use crate::bound::{BoundBlock, BoundQuery, BoundSelect, Logical, SelectItem};
 use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::queries::distinct_order::are_distinct;
 use crate::queries::from::Joined;
 use crate::queries::query::Tail;
-use crate::queries::select_items::{SelectItem, output_column};
+use crate::queries::select_items::output_column;
 pub use crate::queries::set_operation::ordinal;
 use crate::queries::temporary;
+use crate::same_name::same_name;
 use crate::walk::split_conjuncts;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
@@ -250,7 +250,7 @@ impl<'p> Binder<'p> {
                 if reference.qualifier.is_none() && error.is(&error_code::ER_NON_UNIQ_ERROR) =>
             {
                 let mut named =
-                    items.iter().filter(|item| crate::block::same_name(&item.name, reference.name));
+                    items.iter().filter(|item| crate::same_name::same_name(&item.name, reference.name));
                 match (named.next(), named.next()) {
                     (Some(item), None) => Ok(item.expr.clone()),
                     _ => Err(error),
@@ -325,7 +325,7 @@ impl<'p> Binder<'p> {
 /// The select item that an unqualified name in ORDER BY means: one with that alias or column name.
 fn named_item(items: &[SelectItem], name: &str) -> Result<Option<Expr>, SqlError> {
     let mut found: Option<&SelectItem> = None;
-    for item in items.iter().filter(|item| crate::block::same_name(&item.name, name)) {
+    for item in items.iter().filter(|item| crate::same_name::same_name(&item.name, name)) {
         if !item.is_alias && !matches!(item.expr.kind, ExprKind::Column(_)) {
             continue;
         }

@@ -1,19 +1,12 @@
 //! The select list: stars expanded, names chosen, and what the client learns about each column.
 use crate::binder::Binder;
 use crate::block::{Block, Clause, Position, SourceKind};
+use crate::bound::SelectItem;
 use datum::{SqlError, error_code};
-use expression::{Expr, ExprKind};
+use expression::ExprKind;
 use parser::ast;
 use plan::{OutputColumn, Rights};
 use schema::{ColumnDefault, IndexKind, TableDef};
-
-#[derive(Clone)]
-pub struct SelectItem {
-    pub expr: Expr,
-    pub name: String,
-    /// Whether the name was given by AS.
-    pub is_alias: bool,
-}
 
 impl<'p> Binder<'p> {
     pub fn bind_select_items(

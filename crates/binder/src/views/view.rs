@@ -2,16 +2,18 @@
 //!
 //! Invariant: nothing of a view's text sees the statement around it, and what it needs is asked of whoever its
 //! definition says. What is wrong below a view is told of the outermost view only.
-use crate::binder::{Binder, ContextRef, not_supported};
+use crate::binder::{Binder, not_supported};
 use crate::block::{Origin, QuerySource, Source, SourceColumn, SourceKind};
 use crate::bound::BoundQuery;
 use crate::context::{BinderContext, Literals};
 use crate::hints::StatementHints;
 use crate::queries::common_table::named_columns;
 use crate::queries::from::Joined;
+use crate::scopes::ContextRef;
+use crate::views::invalid;
 use crate::views::view_definition::is_mergeable;
 use collation::CollationId;
-use datum::{SqlError, error_code};
+use datum::SqlError;
 use expression::KnownValues;
 use parser::ast;
 use plan::{TableUsage, ViewUser};
@@ -23,9 +25,9 @@ use std::sync::Arc;
 pub struct Outside<'p> {
     context: ContextRef<'p>,
     blocks: Vec<crate::block::Block>,
-    common_tables: Vec<crate::queries::common_table::CommonScope<'p>>,
+    common_tables: Vec<crate::scopes::CommonScope<'p>>,
     named_windows: &'p [(ast::Ident<'p>, ast::WindowSpecification<'p>)],
-    names: Option<Box<crate::names::Names>>,
+    names: Option<Box<crate::scopes::Names>>,
     view_user: Option<Arc<ViewUser>>,
     lock_reads: Option<ast::Locking<'p>>,
     outer_references: usize,
@@ -213,11 +215,6 @@ const VIEW_DEPTH_MAX: usize = 32;
 
 fn ident(name: &str) -> ast::Ident<'_> {
     ast::Ident { name, span: ast::Span::default() }
-}
-
-/// Error 1356.
-pub fn invalid(view: &ViewDef) -> SqlError {
-    error_code::ER_VIEW_INVALID.with(&[&view.database, &view.name])
 }
 
 /// What is missing or forbidden below a view is not told to those who use it.

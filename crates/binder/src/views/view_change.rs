@@ -4,7 +4,7 @@
 //! Invariant: what a view brought is reached through the view's columns only, and its conditions hold for every row. What
 //! WITH CHECK OPTION demands of new rows is kept beside. Called for tables of UPDATE and DELETE and the target of INSERT.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Block, Origin, Position, Source, SourceColumn, SourceKind};
+use crate::block::{Block, MergedView, Origin, Position, Source, SourceColumn, SourceKind};
 use crate::bound::JoinTree;
 use crate::bound_exprs::{move_over, shift};
 use crate::queries::from::Joined;
@@ -15,26 +15,6 @@ use parser::ast;
 use plan::{RowRules, RowViewCheck, TableUsage};
 use schema::{TableDef, ViewCheck, ViewDef};
 use std::sync::Arc;
-
-/// A view whose tables are part of a block.
-#[derive(Clone)]
-pub struct MergedView {
-    /// Its place among the block's sources.
-    pub source: usize,
-    pub view: Arc<ViewDef>,
-    /// The expressions behind its columns, over the block's frame.
-    pub columns: Vec<Expr>,
-    /// The tables that it brought, as a bit set.
-    pub sources: u64,
-    /// Not yet among the statement's.
-    pub conditions: Vec<Expr>,
-    /// Every condition of it and of the views below.
-    all: Vec<Expr>,
-    /// The reference of the statement that brought it.
-    pub reference: usize,
-    /// Those that new rows must fulfil.
-    checked: Vec<Expr>,
-}
 
 /// A view's query over a block of its own.
 struct Inner {
@@ -56,7 +36,7 @@ impl<'p> Binder<'p> {
     ) -> Result<Joined, SqlError> {
         let query = self.view_query(view)?;
         let ast::QueryBody::Select(select) = query.body else {
-            return Err(crate::views::view::invalid(view));
+            return Err(crate::views::invalid(view));
         };
         let mut tables = 0;
         let mut count = |_: &ast::ObjectName<'_>| {
@@ -81,7 +61,7 @@ impl<'p> Binder<'p> {
             need: Some(need),
             origin: Origin { is_renamed, is_inner: false, view: Some(view.clone()) },
         })?;
-        let JoinTree::Source(place) = joined.tree else { return Err(crate::views::view::invalid(view)) };
+        let JoinTree::Source(place) = joined.tree else { return Err(crate::views::invalid(view)) };
         merged.source = place;
         let block = self.block();
         block.sources[first..place].iter_mut().for_each(|source| source.origin.is_inner = true);
@@ -97,7 +77,7 @@ impl<'p> Binder<'p> {
     ) -> Result<Inner, SqlError> {
         self.blocks.push(Block::default());
         let joined = self.bind_from(select.from, usage)?;
-        let joined = joined.ok_or_else(|| crate::views::view::invalid(view))?;
+        let joined = joined.ok_or_else(|| crate::views::invalid(view))?;
         let items = self.bind_select_items(select.items, Some(&joined.star))?;
         let own = self.bind_where(select.filter)?;
         let block = self.blocks.pop().expect("pushed above");
@@ -105,13 +85,12 @@ impl<'p> Binder<'p> {
             return Err(not_supported("changes through a view with a subquery in its select list"));
         }
         let names = view.column_names.iter().map(Some).chain(std::iter::repeat(None));
-        let named =
-            |(item, name): (&crate::queries::select_items::SelectItem, Option<&String>)| SourceColumn {
-                name: name.unwrap_or(&item.name).clone(),
-                column_type: item.expr.ty.column.clone(),
-                hidden: false,
-                invisible: false,
-            };
+        let named = |(item, name): (&crate::bound::SelectItem, Option<&String>)| SourceColumn {
+            name: name.unwrap_or(&item.name).clone(),
+            column_type: item.expr.ty.column.clone(),
+            hidden: false,
+            invisible: false,
+        };
         let columns: Vec<SourceColumn> = items.iter().zip(names).map(named).collect();
         let is_direct = |below: &&MergedView| !block.sources[below.source].origin.is_inner;
         let below: Vec<&MergedView> = block.merged.iter().filter(is_direct).collect();

@@ -1,12 +1,11 @@
 //! The query of CREATE VIEW: what it means, and how the view keeps it. Called by the planner for whoever defines a view, and by
 //! those who describe views.
 use crate::binder::Binder;
+use crate::bound_statement::{BoundKind, BoundStatement};
 use crate::catalog_view::CatalogView;
 use crate::context::BinderContext;
-use crate::statement::{BoundKind, BoundStatement};
 use datum::{SqlError, error_code};
-use parser::ast;
-use parser::{RestoreOptions, ViewText, restore_query};
+use parser::{RestoreOptions, ViewText, ast, restore_query};
 use plan::OutputColumn;
 use schema::ViewDef;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ fn bind_in<'p>(
     context: &'p BinderContext<'p>,
 ) -> Result<BoundView, SqlError> {
     let mut binder = Binder::new(catalog, context, arena);
-    binder.names = Some(Box::new(crate::names::Names::of_view()));
+    binder.names = Some(Box::new(crate::scopes::Names::of_view()));
     let mut bound = binder.bind_query(query)?;
     let mut names = binder.names.take().expect("set above, and views give it back");
     let mut columns = bound.columns;
@@ -66,7 +65,7 @@ fn bind_in<'p>(
     // The plan is for its locks and rights only.
     (bound.count_found_rows, bound.counted_limit) = (false, None);
     bound.columns = columns.clone();
-    let statement = binder.into_bound(BoundKind::Query(bound));
+    let statement = binder.into_bound(BoundKind::Query(Box::new(bound)));
     Ok(BoundView {
         statement,
         text,
@@ -81,7 +80,7 @@ fn bind_in<'p>(
 fn name_columns(
     query: &ast::Query<'_>,
     columns: &mut [OutputColumn],
-    names: &mut crate::names::Names,
+    names: &mut crate::scopes::Names,
 ) -> Result<(), SqlError> {
     let texts = own_texts(query, columns.len(), names);
     for (position, text) in texts.iter().enumerate() {
@@ -94,7 +93,7 @@ fn name_columns(
     }
     for position in 0..columns.len() {
         let is_taken = |columns: &[OutputColumn], name: &str, own: usize| {
-            let same = |other: &OutputColumn| crate::block::same_name(&other.name, name);
+            let same = |other: &OutputColumn| crate::same_name::same_name(&other.name, name);
             columns
                 .iter()
                 .enumerate()
@@ -122,7 +121,8 @@ fn name_columns(
 
 fn check_different(columns: &[OutputColumn]) -> Result<(), SqlError> {
     for (position, column) in columns.iter().enumerate() {
-        if columns[..position].iter().any(|earlier| crate::block::same_name(&earlier.name, &column.name)) {
+        if columns[..position].iter().any(|earlier| crate::same_name::same_name(&earlier.name, &column.name))
+        {
             return Err(error_code::ER_DUP_FIELDNAME.with(&[&column.name]));
         }
     }
@@ -130,7 +130,7 @@ fn check_different(columns: &[OutputColumn]) -> Result<(), SqlError> {
 }
 
 /// For each column the text of its expression, where that is its name.
-fn own_texts<'q>(query: &ast::Query<'q>, count: usize, names: &crate::names::Names) -> Vec<Option<&'q str>> {
+fn own_texts<'q>(query: &ast::Query<'q>, count: usize, names: &crate::scopes::Names) -> Vec<Option<&'q str>> {
     let mut texts = Vec::with_capacity(count);
     let items = first_select(&query.body).map(|select| select.items).unwrap_or_default();
     for item in items {
@@ -213,7 +213,7 @@ pub fn view_columns<'p>(
     let query = binder.view_query(view)?;
     let mut columns = binder.in_view(view, |binder| binder.bind_query(query))?.columns;
     if !view.column_names.is_empty() && view.column_names.len() != columns.len() {
-        return Err(crate::views::view::invalid(view));
+        return Err(crate::views::invalid(view));
     }
     for (column, name) in columns.iter_mut().zip(&view.column_names) {
         column.name.clone_from(name);

@@ -1,12 +1,12 @@
 //! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys. Called by `statement`.
 use crate::changes::moved_rows::{moves_rows, reads_assigned};
 use crate::planner::Planner;
-use crate::queries::select_build::{RowSource, limit, sort, wanted_order};
-use crate::queries::select_subquery::{apply_all, place_subqueries};
-use binder::SelectItem;
+use crate::queries::nodes::{apply_all, limit, sort};
+use crate::queries::select_build::{RowSource, wanted_order};
+use crate::queries::select_subquery::place_subqueries;
 use binder::block::{Block, PendingSubquery, Position, Source, SourceKind, SubqueryPlan};
-use binder::bound::{BoundBlock, BoundSelect, JoinTree, Logical};
-use binder::changes::{BoundDelete, BoundRows, BoundUpdate, BoundUpdateTarget, stored_table};
+use binder::bound::{BoundBlock, BoundSelect, JoinTree, Logical, SelectItem};
+use binder::{BoundDelete, BoundRows, BoundUpdate, BoundUpdateTarget, stored_table};
 use datum::SqlError;
 use expression::Expr;
 use plan::{

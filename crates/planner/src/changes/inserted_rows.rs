@@ -1,7 +1,7 @@
 //! INSERT, REPLACE and LOAD DATA: the plans of the query that gives the rows, and of subqueries among the values. Called by
 //! `statement`.
 use crate::planner::Planner;
-use binder::changes::{BoundDuplicates, BoundInsert, BoundRowSubquery, BoundSource};
+use binder::{BoundDuplicates, BoundInsert, BoundRowSubquery, BoundSource};
 use datum::SqlError;
 use plan::{DuplicateRule, InsertPlan, InsertSource, RowSubquery};
 
@@ -9,7 +9,7 @@ impl Planner<'_> {
     pub fn build_insert(&mut self, insert: BoundInsert) -> Result<InsertPlan, SqlError> {
         let source = match insert.source {
             BoundSource::Rows(rows) => InsertSource::Rows(rows),
-            BoundSource::Query(query) => InsertSource::Query(Box::new(self.build_logical(query)?)),
+            BoundSource::Query(query) => InsertSource::Query(Box::new(self.build_logical(*query)?)),
         };
         let duplicates = match insert.duplicates {
             BoundDuplicates::Fail => DuplicateRule::Fail,

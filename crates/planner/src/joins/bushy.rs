@@ -3,11 +3,11 @@
 //! Invariant: a group is joined as if it stood alone, and an equality that a hash table has keys of connects it, so the rows
 //! are those of any other order. The search (`join_search`) weighs each pair of sets; what it finds is planned beside the
 //! best order that adds one table at a time, and the cheaper plan is taken (`join_order`).
+use crate::joins::build::{Build, take_covered};
+use crate::joins::costs::{COST_BUILD, COST_PROBE, COST_ROW_OUT, HASH_BYTES_MAX, kept_bytes};
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::hash_side::converts_quietly;
-use crate::joins::join_cost::{COST_BUILD, COST_PROBE, COST_ROW_OUT, HASH_BYTES_MAX, kept_bytes};
 use crate::joins::join_list::{Item, JoinList};
-use crate::joins::join_order::{Build, take_covered};
 use crate::joins::join_parts::equality_sides;
 use crate::planner::Planner;
 use binder::block::{Block, SourceKind};

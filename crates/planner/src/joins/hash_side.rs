@@ -2,11 +2,10 @@
 //!
 //! Invariant: the list is planned as if it stood alone, so its rows are the same whichever row they are joined with. Called by
 //! `join_test` and `join_left`, which compare the price with that of look-ups.
-use crate::joins::join_cost::fits_for_all;
+use crate::joins::build::Build;
+use crate::joins::costs::{fits_for_all, rows_left};
 use crate::joins::join_list::JoinList;
-use crate::joins::join_order::Build;
 use crate::joins::join_parts::{equality_sides, is_late, is_ready, positions_of};
-use crate::joins::join_test::rows_left;
 use crate::planner::Planner;
 use binder::block::{Block, Source, SourceKind};
 use binder::walk::{any, is_volatile};

@@ -5,11 +5,11 @@
 //! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
 //! wins. Called by `join_order`.
 use crate::joins::bushy::{Connections, Part};
+use crate::joins::costs::{COST_BUILD, COST_PROBE, COST_ROW_OUT, HASH_BYTES_MAX, fits_for_all, kept_bytes};
 use crate::joins::equal_columns::EqualColumns;
-use crate::joins::join_order::WantedOrder;
 use crate::joins::join_orders::DemandedOrder;
-use crate::joins::join_parts::{equality_sides, is_late, positions_of};
-use crate::paths::access::Choice;
+use crate::joins::join_parts::{equality_sides, is_late};
+use crate::paths::choice::{Choice, WantedOrder};
 use crate::planner::Planner;
 use crate::trace::{Considered, Trace};
 use binder::Switch;
@@ -25,17 +25,8 @@ use std::rc::Rc;
 const COST_START: f64 = 3.0;
 /// A row of a table as it is known, at most: its entry and the row behind it.
 const COST_ROW_MAX: f64 = 4.0;
-/// A row into a hash table, and a look-up in it.
-pub const COST_BUILD: f64 = 1.2;
-pub const COST_PROBE: f64 = 0.4;
-/// A row handed on to the next table.
-pub const COST_ROW_OUT: f64 = 0.2;
 /// A product with a table that nothing connects comes last.
 const UNCONNECTED: f64 = 1e6;
-/// A hash table that may grow beyond this is not built by choice.
-pub const HASH_BYTES_MAX: f64 = 64e6;
-/// What all rows are compared with is to be so many times smaller.
-const KEPT_FOR_ALL: f64 = 4.0;
 /// With more tables only as many beginnings are tried.
 const BEGINNINGS_MAX: usize = 8;
 
@@ -227,16 +218,6 @@ impl Planner<'_> {
         let mut simulation = Simulation::new(self, block, (conditions, equal));
         simulation.best_of(sources, placed, rows)
     }
-}
-
-/// What so many rows take in a hash table.
-pub fn kept_bytes(block: &Block, sources: u64, rows: f64) -> f64 {
-    rows * (64 + 48 * positions_of(block, sources).len()) as f64
-}
-
-/// Whether so many rows may be kept to be compared with each row before.
-pub fn fits_for_all(block: &Block, sources: u64, rows: f64) -> bool {
-    kept_bytes(block, sources, rows) * KEPT_FOR_ALL <= HASH_BYTES_MAX
 }
 
 /// Without what is read of the device. Small tables are priced as larger ones when their own paths are compared, not when

@@ -1,6 +1,6 @@
 //! Outer joins: how the inner side is connected to the rows before it. Called by `join_order`.
+use crate::joins::build::{Build, take_covered};
 use crate::joins::join_list::{Item, JoinList};
-use crate::joins::join_order::{Build, take_covered};
 use crate::joins::join_parts::{is_late, positions_of};
 use crate::joins::join_source::Way;
 use crate::joins::or_parts::add_parts;
@@ -55,7 +55,7 @@ impl Planner<'_> {
         };
         build.placed |= inner_sources;
         let usable = take_covered(block, build);
-        build.node = Some(crate::queries::select_build::filter(node, usable));
+        build.node = Some(crate::queries::nodes::filter(node, usable));
         Ok(())
     }
 

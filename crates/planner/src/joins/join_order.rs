@@ -2,6 +2,7 @@
 //!
 //! What comes first and next is decided by `join_cost`.
 use crate::condition::constant_truth;
+use crate::joins::build::{Build, take_covered};
 use crate::joins::bushy::Part;
 use crate::joins::equal_columns::EqualColumns;
 use crate::joins::join_list::{Item, JoinList, Test};
@@ -11,9 +12,10 @@ use crate::joins::join_search::SEARCH_MAX;
 use crate::joins::join_source::Way;
 use crate::joins::or_parts::add_parts;
 use crate::joins::widths::widen;
+use crate::paths::choice::WantedOrder;
 use crate::planner::Planner;
 use crate::price::price;
-use crate::queries::select_subquery::apply_all;
+use crate::queries::nodes::apply_all;
 use crate::trace::{Mark, Trace};
 use binder::block::Block;
 use binder::bound::JoinTree;
@@ -23,47 +25,8 @@ use expression::{Expr, ExprKind};
 use plan::{JoinKind, Node, NodeKind};
 use std::collections::VecDeque;
 
-/// An order that saves a sort when the first table delivers it.
-#[derive(Clone, Debug)]
-pub struct WantedOrder {
-    pub source: usize,
-    /// (column, descending).
-    pub columns: Vec<(usize, bool)>,
-    /// The order is for grouping, which can do without.
-    pub for_groups: bool,
-    /// Only about so many rows are taken.
-    pub limit: Option<f64>,
-}
-
 /// How deep in one another semijoins may be tried as driving ones: each doubles the plans of those inside of it.
 const SEARCHES_MAX: usize = 2;
-
-/// A list while its items are placed.
-pub struct Build {
-    pub node: Option<Node>,
-    /// Sources whose positions are filled in the frames of `node` (or of the base frame).
-    pub placed: u64,
-    /// The list is joined again for each row of others.
-    pub is_inner: bool,
-    /// Conditions not yet checked anywhere.
-    pub waiting: Vec<Expr>,
-    /// The same, of conditions with subqueries, whose values are found once their tables are there.
-    late: Vec<Expr>,
-    /// What is known to be equal among them.
-    pub equal: EqualColumns,
-    pub ordered: bool,
-    /// Tables of which at most one row is read, which come first, and those that stand before the list.
-    single: u64,
-    /// What hints demand.
-    demanded: DemandedOrder,
-}
-
-impl Build {
-    /// Whether there is at most one row so far.
-    pub fn is_one_row(&self) -> bool {
-        self.placed & !self.single == 0
-    }
-}
 
 impl Planner<'_> {
     /// The rows of all tables that satisfy the conditions; also whether they come in the wanted order.
@@ -323,7 +286,7 @@ impl Planner<'_> {
             self.place_test(block, build, test)?;
             let usable = take_covered(block, build);
             let node = build.node.take().expect("placed above");
-            build.node = Some(crate::queries::select_build::filter(node, usable));
+            build.node = Some(crate::queries::nodes::filter(node, usable));
         }
         Ok(())
     }
@@ -409,15 +372,5 @@ fn check_late(block: &mut Block, build: &mut Build) {
     block.on_applies.reverse();
     taken.reverse();
     let node = build.node.take().expect("a table is placed");
-    build.node = Some(crate::queries::select_build::filter(apply_all(node, taken), covered));
-}
-
-/// Takes out the waiting conditions whose tables are all placed.
-pub fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
-    let placed = build.placed;
-    let (covered, waiting) = std::mem::take(&mut build.waiting)
-        .into_iter()
-        .partition(|condition| block.sources_of(condition) & !placed == 0);
-    build.waiting = waiting;
-    covered
+    build.node = Some(crate::queries::nodes::filter(apply_all(node, taken), covered));
 }

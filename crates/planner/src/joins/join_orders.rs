@@ -2,7 +2,8 @@
 //!
 //! Invariant: no table waits for itself, so some order always obeys: a hint that contradicts those before it is left out, as
 //! MySQL leaves it out. Called by `join_order` once for each list; the search takes no table before those it waits for.
-use binder::block::{Block, same_name};
+use binder::block::Block;
+use binder::same_name;
 use parser::hints::JoinOrderKind;
 
 /// For each source of the block, those that come before it.

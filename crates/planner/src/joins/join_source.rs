@@ -2,7 +2,7 @@
 //!
 //! Called by `join_order` and `join_left` with the way that `join_cost` prefers.
 use crate::joins::join_parts::{equality_sides, positions_of};
-use crate::paths::access::Choice;
+use crate::paths::choice::Choice;
 use crate::planner::Planner;
 use binder::block::{Block, SourceKind};
 use binder::walk::{any, is_volatile};

@@ -2,13 +2,14 @@
 //! (semijoins) with the different values of the inner side as a table that can drive.
 //!
 //! Called by `join_order` once the tables are there that the conditions of a match read. The cheapest way is taken.
+use crate::joins::build::Build;
+use crate::joins::costs::rows_left;
 use crate::joins::hash_side::is_self_contained;
 use crate::joins::join_list::{Item, JoinList, Test};
-use crate::joins::join_order::Build;
 use crate::joins::join_parts::equality_sides;
 use crate::planner::Planner;
 use crate::price::price;
-use crate::queries::select_build::project;
+use crate::queries::nodes::project;
 use crate::rewrites::semijoin::tells_apart;
 use binder::Switch;
 use binder::block::{Block, Source, SourceColumn, SourceKind};
@@ -172,9 +173,4 @@ fn rows_read(node: &Node) -> f64 {
         NodeKind::Apply(apply) => rows_read(&apply.input),
         _ => node.estimate.rows,
     }
-}
-
-/// A guess of how many rows a test leaves.
-pub fn rows_left(rows: f64) -> f64 {
-    (rows * 0.5).max(1.0)
 }

@@ -1,6 +1,8 @@
 //! Joins: their lists, the order of their tables, and how each table is connected to those before it.
 
+pub(crate) mod build;
 pub(crate) mod bushy;
+pub(crate) mod costs;
 pub(crate) mod equal_columns;
 pub(crate) mod hash_side;
 pub(crate) mod join_cost;

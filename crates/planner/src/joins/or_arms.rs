@@ -8,8 +8,7 @@ use crate::joins::join_parts::{equality_sides, is_late};
 use crate::planner::Planner;
 use crate::price::price;
 use binder::block::{Block, SourceKind};
-use binder::walk::split_conjuncts;
-use binder::walk::{any, is_volatile};
+use binder::walk::{any, is_volatile, split_conjuncts};
 use expression::{Expr, ExprKind, TruthTest};
 use plan::{Node, NodeKind};
 

@@ -6,8 +6,7 @@
 //! built; views that join more than a query wants are what it is for.
 use crate::planner::Planner;
 use binder::block::{Block, Position, SourceKind};
-use binder::bound::BoundBlock;
-use binder::bound::JoinTree;
+use binder::bound::{BoundBlock, JoinTree};
 use binder::walk::{any, has_subquery, is_volatile, positions};
 use expression::Expr;
 use plan::AccessPath;

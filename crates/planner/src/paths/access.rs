@@ -2,47 +2,22 @@
 //!
 //! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
 //! (`dive`). Units: reading one row of a scan in order costs 1.
-use crate::joins::join_order::WantedOrder;
 use crate::joins::join_parts::projection_of;
 use crate::paths::array_index::{bound_array, may_repeat_rows};
+use crate::paths::choice::{
+    Candidate, Choice, ROWS_IN_ORDER_MIN, WantedOrder, leading_single_values, point_key,
+};
 use crate::paths::range::{IndexRanges, RangeFinder};
 use crate::planner::Planner;
-use binder::Switch;
-use binder::TableStatistics;
 use binder::block::{Block, Position, SourceKind};
 use binder::hints::IndexHints;
-use expression::{Expr, ExprKind};
-use plan::{AccessPath, KeyCondition, RangeCondition, Reads, TableAccess};
-use schema::{IndexDef, IndexKind, TableDef};
+use binder::{Switch, TableStatistics};
+use expression::Expr;
+use plan::{AccessPath, RangeCondition, Reads, TableAccess};
+use schema::TableDef;
 
-/// Finding the start of a range: a walk down the tree.
-pub const COST_RANGE: f64 = 3.0;
-/// Fetching the row behind a secondary index entry.
-pub const COST_LOOKUP: f64 = 3.0;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
-/// Fewer rows are read as their entries come.
-pub const ROWS_IN_ORDER_MIN: f64 = 2000.0;
-
-#[derive(Clone, Debug)]
-pub struct Choice {
-    pub path: AccessPath,
-    pub backward: bool,
-    pub covering: bool,
-    pub possible: Vec<usize>,
-    /// Conditions that hold for all rows of the path, given exact bounds.
-    pub implied: Vec<Expr>,
-    pub reads_outer: bool,
-    pub cost: f64,
-    pub rows_read: f64,
-    pub rows_out: f64,
-    pub ordered: bool,
-    /// What one run reads of the device; it is part of the price.
-    pub reads: Reads,
-    /// One value for each of so many first parts, of which no statistics tell how many rows share them.
-    pub guessed_equal_parts: Option<usize>,
-}
-
 impl Planner<'_> {
     /// Chooses how `source` is read when the sources in `placed` come before it.
     pub fn choose(
@@ -202,16 +177,6 @@ pub struct Chooser<'a> {
     pub scale: f64,
 }
 
-/// A path before it is known how many rows pass the conditions.
-pub struct Candidate {
-    pub choice: Choice,
-    /// The index whose order the rows come in.
-    pub index: Option<usize>,
-    pub per_row: f64,
-    /// Conditions (by number) that bound it.
-    pub used: Vec<usize>,
-}
-
 impl Chooser<'_> {
     fn best(&self, conditions: &[Expr], placed: u64, wanted: Option<&WantedOrder>) -> Choice {
         let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
@@ -308,45 +273,4 @@ impl Chooser<'_> {
             _ => IndexRanges::default(),
         }
     }
-}
-
-/// The number of separate ranges a condition stands for.
-pub fn starts(range: &RangeCondition) -> f64 {
-    range
-        .parts
-        .iter()
-        .map(|part| match part {
-            KeyCondition::OneOf(values) => values.len() as f64,
-            _ => 1.0,
-        })
-        .product()
-}
-
-pub fn is_single_value(part: &KeyCondition) -> bool {
-    match part {
-        KeyCondition::OneOf(values) => values.len() == 1,
-        KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
-        KeyCondition::Between(_) | KeyCondition::NoneOf(_) | KeyCondition::Like { .. } => false,
-    }
-}
-
-/// How many leading parts have one value in all rows of the ranges.
-pub fn leading_single_values(ranges: &[RangeCondition]) -> usize {
-    let [range] = ranges else { return 0 };
-    range.parts.iter().take_while(|part| is_single_value(part)).count()
-}
-
-/// One value by `=` for each part of a unique index without truncated parts.
-pub fn point_key(index: &IndexDef, ranges: &[RangeCondition]) -> Option<Vec<Expr>> {
-    let [range] = ranges else { return None };
-    if index.kind == IndexKind::Plain || index.has_prefix_parts() || range.parts.len() != index.parts.len() {
-        return None;
-    }
-    let value = |part: &KeyCondition| match part {
-        KeyCondition::OneOf(values) if values.len() == 1 => Some(values[0].clone()),
-        _ => None,
-    };
-    let key: Vec<Expr> = range.parts.iter().map(value).collect::<Option<_>>()?;
-    let volatile = key.iter().any(|expr| matches!(expr.kind, ExprKind::UserVariable(_)));
-    (!volatile).then_some(key)
 }

@@ -1,12 +1,12 @@
 //! The ways to read one table: ranges of an index, an index from end to end, all rows; what each costs before sorting.
 //!
 //! Called by `access`; index merges and walks over groups are made elsewhere.
-use crate::joins::join_order::WantedOrder;
 use crate::joins::join_parts::projection_of;
-use crate::paths::access::{
-    COST_LOOKUP, COST_RANGE, Candidate, Choice, Chooser, leading_single_values, point_key, starts,
-};
+use crate::paths::access::Chooser;
 use crate::paths::array_index::may_repeat_rows;
+use crate::paths::choice::{
+    COST_LOOKUP, COST_RANGE, Candidate, Choice, WantedOrder, leading_single_values, point_key, starts,
+};
 use crate::paths::range::IndexRanges;
 use expression::Expr;
 use plan::{AccessPath, IndexMerge, MergeKind, MergePart, Reads};

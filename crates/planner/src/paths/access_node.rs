@@ -1,6 +1,6 @@
 //! The operator that reads one source of a block.
 use crate::joins::join_parts::projection_of;
-use crate::paths::access::Choice;
+use crate::paths::choice::Choice;
 use crate::planner::Planner;
 use binder::block::{Block, SourceKind};
 use datum::SqlError;

@@ -1,8 +1,8 @@
 //! The order that a path's rows come in: what it saves where it is the wanted one, and what sorting costs where it is not.
 //!
 //! Called by `access` for each candidate once its rows are known.
-use crate::joins::join_order::WantedOrder;
-use crate::paths::access::{Candidate, Choice, Chooser, is_single_value};
+use crate::paths::access::Chooser;
+use crate::paths::choice::{Candidate, Choice, WantedOrder, is_single_value};
 use binder::hints::ScopedIndexes;
 use plan::AccessPath;
 use schema::IndexDef;

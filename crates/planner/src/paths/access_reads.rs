@@ -1,24 +1,18 @@
 //! What a path reads of the device because it is not in memory (decision 0051), priced in the units of `access`.
 //!
 //! Called by `access` for the candidates once their rows are known.
-use crate::estimates::Leaves;
-use crate::paths::access::{Candidate, Choice, Chooser, ROWS_IN_ORDER_MIN, starts};
+use crate::estimates::{KnownLeaves, Leaves};
+use crate::paths::access::Chooser;
+use crate::paths::choice::{Candidate, Choice, ROWS_IN_ORDER_MIN, starts};
 use crate::planner::Planner;
 use binder::Switch;
 use plan::{AccessPath, Reads};
-use schema::{TableDef, TableId};
+use schema::TableDef;
 
 /// A leaf that one row is looked up in.
 const COST_LEAF_ALONE: f64 = 160.0;
 /// A leaf of many that lie near one another: they come several in one read, ahead of the rows.
 const COST_LEAF_IN_ORDER: f64 = 60.0;
-
-/// What is known of a tree; without a number of an index: of the one that has the rows.
-pub struct KnownLeaves {
-    table: TableId,
-    index: Option<usize>,
-    leaves: Option<Leaves>,
-}
 
 impl Planner<'_> {
     /// Asked once for each tree of a plan.

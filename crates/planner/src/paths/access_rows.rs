@@ -1,7 +1,8 @@
 //! How many rows a path reads and how many pass: by what indexes and histograms tell of the values, else by guesses.
 //!
 //! Called by `access` for each candidate.
-use crate::paths::access::{Candidate, Chooser};
+use crate::paths::access::Chooser;
+use crate::paths::choice::Candidate;
 use crate::paths::range::RangeFinder;
 use binder::block::Position;
 use expression::{Expr, ExprKind};

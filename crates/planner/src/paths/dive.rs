@@ -2,20 +2,13 @@
 //!
 //! A block asks for the same ranges again and again while its join order is found, so answers are kept. Those that were
 //! made with parameters and may have decided something become the plan's checks.
+use crate::estimates::Dive;
 use crate::planner::Planner;
 use binder::walk::any;
 use datum::Value;
 use expression::{Expr, ExprKind};
 use plan::{EstimateCheck, KeyCondition, RangeCondition};
 use schema::TableDef;
-
-pub struct Dive {
-    check: EstimateCheck,
-    /// `None` when the index could not tell.
-    rows: Option<f64>,
-    /// Another path could have won with another number.
-    decides: bool,
-}
 
 /// More ranges are judged by statistics, whatever they are.
 const RANGES_MAX: usize = 1000;

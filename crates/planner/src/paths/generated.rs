@@ -56,7 +56,7 @@ impl Planner<'_> {
             if definition.generated.is_none() || !is_indexed {
                 continue;
             }
-            let bound = binder::bind_generated(column, table, self.catalog, &self.context)?;
+            let bound = binder::bind_generated(column, table, self.catalog, self.context)?;
             let Some(mut expr) = bound else { continue };
             // What the statement never reads cannot be part of its conditions.
             let mut read = Vec::new();

@@ -2,9 +2,8 @@
 //!
 //! The keys of the rows are gathered from the indexes, put together in order and looked up. All conditions are tested on
 //! the rows again. Plain reads only. Called by `access`.
-use crate::paths::access::{
-    COST_LOOKUP, COST_RANGE, Candidate, Choice, Chooser, leading_single_values, starts,
-};
+use crate::paths::access::Chooser;
+use crate::paths::choice::{COST_LOOKUP, COST_RANGE, Candidate, Choice, leading_single_values, starts};
 use crate::paths::range::{IndexRanges, RangeFinder};
 use binder::Switch;
 use binder::walk::split_conjuncts;

@@ -2,7 +2,8 @@
 //!
 //! Both walk over the different values of an index's first parts by seeking behind each (loose index scan, skip scan).
 //! They are worth it where there are few of them, as statistics tell. Called by `access` for the only table of a block.
-use crate::paths::access::{COST_RANGE, Candidate, Chooser};
+use crate::paths::access::Chooser;
+use crate::paths::choice::{COST_RANGE, Candidate};
 use crate::paths::range::RangeFinder;
 use binder::Switch;
 use binder::block::{Block, GroupWish, Position};
@@ -122,7 +123,7 @@ impl Chooser<'_> {
         let seeks = groups.max(1.0) * if wish.greatest { 2.0 } else { 1.0 };
         let per_row = self.row_cost(index, clustered, covering);
         let walk = GroupWalk { parts, ranges, least: wish.least, greatest: wish.greatest };
-        let choice = crate::paths::access::Choice {
+        let choice = crate::paths::choice::Choice {
             path: AccessPath::Groups { index: position, walk },
             covering,
             reads_outer: found.reads_outer,
@@ -135,7 +136,7 @@ impl Chooser<'_> {
 
     /// How many first parts of the index the groups are: their columns, and those that have one value.
     fn group_parts(&self, index: &IndexDef, wish: &GroupWish, ranges: &[RangeCondition]) -> Option<usize> {
-        let single = crate::paths::access::leading_single_values(ranges);
+        let single = crate::paths::choice::leading_single_values(ranges);
         let is_group = |(number, part): &(usize, &schema::IndexPart)| {
             part.prefix_length.is_none() && (wish.columns.contains(&part.column) || *number < single)
         };
@@ -188,7 +189,7 @@ impl Chooser<'_> {
         let is_asked = matches!(hinted, Some((true, _)));
         let cost = if is_asked { 0.0 } else { values * 2.0 * COST_RANGE + rows_read * per_row };
         let range = found.ranges.into_iter().next()?;
-        let choice = crate::paths::access::Choice {
+        let choice = crate::paths::choice::Choice {
             path: AccessPath::Skip { index: position, skipped, range },
             covering: true,
             implied: found.implied.iter().map(|number| conditions[*number].clone()).collect(),

@@ -7,6 +7,7 @@ pub(crate) mod access_order;
 pub(crate) mod access_reads;
 pub(crate) mod access_rows;
 pub(crate) mod array_index;
+pub(crate) mod choice;
 pub(crate) mod dive;
 pub(crate) mod entry_filter;
 pub(crate) mod generated;

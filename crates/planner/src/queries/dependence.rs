@@ -236,7 +236,7 @@ impl Planner<'_> {
         for (source, stored) in block.sources.iter().enumerate().filter(|(_, source)| !source.optional) {
             let SourceKind::Stored { table, .. } = &stored.kind else { continue };
             for column in (0..table.columns.len()).filter(|at| table.columns[*at].generated.is_some()) {
-                let bound = binder::bind_generated(column, table, self.catalog, &self.context)?;
+                let bound = binder::bind_generated(column, table, self.catalog, self.context)?;
                 let mut reads = Vec::new();
                 bound.iter().for_each(|expr| positions(expr, &mut reads));
                 made.push(MadeColumn { source, column, reads });

@@ -2,6 +2,7 @@
 
 pub(crate) mod dependence;
 pub(crate) mod grouping;
+pub(crate) mod nodes;
 pub(crate) mod partial_groups;
 pub(crate) mod select_build;
 pub(crate) mod select_grouped;

@@ -1,13 +1,13 @@
 //! From a bound SELECT block to its plan: tables, filter, groups, order, limit, projection.
 use crate::condition::factor_or;
-use crate::joins::join_order::WantedOrder;
+use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_distinct;
 use crate::planner::Planner;
-use crate::queries::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
+use crate::queries::nodes::{apply_all, filter, limit, limit_estimate, project, sort};
+use crate::queries::select_subquery::{place_on_subqueries, place_subqueries};
 use crate::queries::window::{PlacedWindows, take_windows};
 use binder::block::{Block, Position};
-use binder::bound::JoinTree;
-use binder::bound::{BoundBlock, BoundSelect};
+use binder::bound::{BoundBlock, BoundSelect, JoinTree};
 use binder::starts_with;
 use binder::walk::{PROJECTED_BASE, has_subquery, replace};
 use datum::{SqlError, SqlMode, error_code};
@@ -254,46 +254,8 @@ fn ordering_of(windows: &PlacedWindows, order_by: &[SortKey]) -> Vec<SortKey> {
     if windows.is_empty() { order_by.to_vec() } else { windows.first_keys() }
 }
 
-pub fn filter(node: Node, predicates: Vec<Expr>) -> Node {
-    if predicates.is_empty() {
-        return node;
-    }
-    let (width, rows) = (node.width, node.estimate.rows);
-    let kept = rows / 3f64.powi(predicates.len().min(8) as i32);
-    Node::new(NodeKind::Filter { input: Box::new(node), predicates }, width, kept.max(1.0))
-}
-
-pub fn sort(node: Node, keys: Vec<SortKey>, limit: Option<(Expr, Option<Expr>)>) -> Node {
-    if keys.is_empty() {
-        return node;
-    }
-    let (width, rows) = (node.width, node.estimate.rows);
-    Node::new(NodeKind::Sort { input: Box::new(node), keys, limit }, width, rows)
-}
-
 pub fn sort_limit(bound: &BoundSelect) -> Option<(Expr, Option<Expr>)> {
     if bound.count_found_rows { None } else { bound.limit.clone() }
-}
-
-pub fn limit(node: Node, limit: Option<(Expr, Option<Expr>)>) -> Node {
-    let Some((count, offset)) = limit else { return node };
-    let (width, rows) = (node.width, node.estimate.rows);
-    let rows = limit_estimate(&count).map_or(rows, |count| rows.min(count));
-    Node::new(NodeKind::Limit { input: Box::new(node), count, offset }, width, rows)
-}
-
-pub fn limit_estimate(count: &Expr) -> Option<f64> {
-    match count.kind {
-        ExprKind::Literal(datum::Value::Int(number)) => Some(number as f64),
-        // A parameter: LIMITs are mostly small.
-        ExprKind::Parameter(_) => Some(10.0),
-        _ => None,
-    }
-}
-
-pub fn project(node: Node, expressions: Vec<Expr>) -> Node {
-    let (width, rows) = (expressions.len(), node.estimate.rows);
-    Node::new(NodeKind::Project { input: Box::new(node), expressions }, width, rows)
 }
 
 /// The order an index could give: plain columns of one table.

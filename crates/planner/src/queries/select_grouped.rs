@@ -1,17 +1,15 @@
 //! A grouped SELECT block: rows, groups, HAVING, window functions, order, limit, projection.
-use crate::joins::join_order::WantedOrder;
+use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_groups;
 use crate::planner::Planner;
 use crate::queries::dependence::Equalities;
 use crate::queries::grouping::{Grouping, Place, SELECT_LIST};
-use crate::queries::select_build::{
-    RowSource, filter, limit, project, sort, sort_limit, values_taken, wanted_order,
-};
-use crate::queries::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
+use crate::queries::nodes::{apply_all, filter, limit, project, sort};
+use crate::queries::select_build::{RowSource, sort_limit, values_taken, wanted_order};
+use crate::queries::select_subquery::{pending_of, place_before_groups, place_mapped};
 use crate::queries::window::{PlacedWindows, take_windows};
 use binder::block::{Block, PendingSubquery, Position, SourceKind};
-use binder::bound::BoundSelect;
-use binder::bound::JoinTree;
+use binder::bound::{BoundSelect, JoinTree};
 use binder::bound_exprs::call_exprs;
 use binder::starts_with;
 use binder::walk::{any, subquery_number};

@@ -192,11 +192,3 @@ fn apply_of(subquery: PendingSubquery, position: usize) -> Apply {
         is_steady,
     }
 }
-
-pub fn apply_all(node: Node, applies: Vec<Apply>) -> Node {
-    applies.into_iter().fold(node, |node, apply| {
-        let (width, rows) = (node.width, node.estimate.rows);
-        let apply = Apply { input: Box::new(node), ..apply };
-        Node::new(NodeKind::Apply(Box::new(apply)), width, rows)
-    })
-}

@@ -1,10 +1,10 @@
 //! Window functions in a block's plan: sorts, as few as the windows' orders allow, and a node for each window.
-use crate::queries::select_build::sort;
-use binder::block::Block;
+use crate::queries::nodes::sort;
+use binder::block::{Block, BlockWindow};
 use binder::bound::BoundSelect;
 use binder::bound_exprs::function_exprs;
+use binder::starts_with;
 use binder::walk::{any, replace, window_number};
-use binder::{BlockWindow, starts_with};
 use expression::Expr;
 use plan::{Node, NodeKind, SortKey, Window, WindowColumn, window_keys};
 

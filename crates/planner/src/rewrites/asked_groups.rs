@@ -6,12 +6,11 @@
 use crate::changes::changed_rows::reads_any;
 use crate::joins::hash_side::converts_quietly;
 use crate::planner::Planner;
-use crate::rewrites::push::{plain_sources, push_before_groups};
+use crate::rewrites::pushed::{plain_sources, push_before_groups};
 use crate::rewrites::semijoin::tells_apart;
 use binder::Switch;
 use binder::block::{Block, QuerySource, SourceKind};
-use binder::bound::JoinTree;
-use binder::bound::{BoundBlock, Logical};
+use binder::bound::{BoundBlock, JoinTree, Logical};
 use binder::walk::{any, has_aggregate, has_subquery, has_window, is_volatile};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use parser::hints::TableSwitch;

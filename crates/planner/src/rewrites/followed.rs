@@ -4,7 +4,7 @@
 //! Invariant: the condition stays where it is. What is added drops only rows of the query whose partners it drops. Called by
 //! `push` for each block, and by `decorrelate` for the groups that it makes.
 use crate::joins::equal_columns::{mode_of, pair_of, passes_on};
-use crate::rewrites::push::{is_movable, plain_sources, push};
+use crate::rewrites::pushed::{is_movable, plain_sources, push};
 use binder::block::{Block, SourceKind};
 use binder::bound::JoinTree;
 use binder::walk::replace;

@@ -5,9 +5,7 @@
 //! that a name meant changes. Called for each block before it is built.
 use crate::planner::Planner;
 use binder::block::{Block, LateralSource, Position, QuerySource, SourceKind, SubqueryPlan};
-use binder::bound::BoundSelect;
-use binder::bound::JoinTree;
-use binder::bound::{BoundBlock, Logical};
+use binder::bound::{BoundBlock, BoundSelect, JoinTree, Logical};
 use binder::bound_exprs::{move_over, shift};
 use binder::walk::{any, is_volatile, replace};
 use datum::SqlError;

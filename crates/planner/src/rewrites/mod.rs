@@ -5,5 +5,6 @@ pub(crate) mod decorrelate;
 pub(crate) mod followed;
 pub(crate) mod merge;
 pub(crate) mod push;
+pub(crate) mod pushed;
 pub(crate) mod semijoin;
 pub(crate) mod unnest;
