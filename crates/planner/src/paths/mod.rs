@@ -12,6 +12,7 @@ pub(crate) mod dive;
 pub(crate) mod entry_filter;
 pub(crate) mod generated;
 pub(crate) mod index_merge;
+pub(crate) mod index_order;
 pub(crate) mod loose_scan;
 pub(crate) mod range;
 pub(crate) mod selectivity;
