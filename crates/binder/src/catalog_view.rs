@@ -41,6 +41,7 @@ pub struct StoredFunction {
     pub id: u64,
     pub parameter_count: usize,
     pub returns: ColumnType,
+    pub is_deterministic: bool,
 }
 
 #[derive(Debug, Clone)]

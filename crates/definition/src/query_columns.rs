@@ -56,6 +56,7 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
         column.explicit_collation = source.explicit_collation;
         if source.generated.is_none() {
             column.default = source.default.clone();
+            column.on_update_current_timestamp = source.on_update_current_timestamp;
         }
         needs_default = source.auto_increment;
     }

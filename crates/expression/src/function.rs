@@ -1,4 +1,6 @@
 //! What a scalar function is: one declarative entry that binding, evaluation and documentation read.
+use std::cell::Cell;
+
 use datum::{SqlError, Value};
 
 use crate::build::BindContext;
@@ -23,6 +25,8 @@ pub struct Arguments<'a> {
     pub context: &'a EvalContext,
     /// The type binding gave to the call.
     pub ty: &'a ExprType,
+    /// The result would exceed `max_allowed_packet`.
+    pub overflowed: Cell<bool>,
 }
 
 /// Infers a call's result type and inserts conversions into its arguments; it is given the function's name.

@@ -17,6 +17,7 @@ mod json_schema;
 mod json_search;
 mod json_storage;
 mod network;
+mod nullability;
 mod numeric_exact;
 mod numeric_real;
 mod rare;
@@ -42,7 +43,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use expression::call::OWN_FUNCTIONS;
-use expression::{Function, Functions};
+use expression::{BindContext, Expr, Function, Functions};
 
 pub use gtid::{PurgedError, purged_set};
 pub use rare::bytes_text;
@@ -99,6 +100,10 @@ impl Functions for MySql {
 
     fn width_of(&self, name: &str) -> Option<u32> {
         width::width_of(name)
+    }
+
+    fn nullable(&self, bind: &BindContext, name: &str, arguments: &[Expr]) -> Option<bool> {
+        nullability::nullable(bind, name, arguments)
     }
 }
 

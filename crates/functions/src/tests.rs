@@ -1,4 +1,6 @@
 //! Functions over literal text, with results as MySQL 9.7 gives them.
+use std::cell::Cell;
+
 use datum::{ColumnType, Value};
 
 use expression::Arguments;
@@ -28,7 +30,13 @@ fn call(name: &str, arguments: &[&str]) -> Option<String> {
     let function = crate::MYSQL.by_name(name).expect("the function is registered");
     let ty = (function.infer)(&bind, function.name, &mut exprs).expect("the arguments are valid");
     let context = context();
-    let value = (function.evaluate)(&Arguments { exprs: &exprs, row: &[], context: &context, ty: &ty });
+    let value = (function.evaluate)(&Arguments {
+        exprs: &exprs,
+        row: &[],
+        context: &context,
+        ty: &ty,
+        overflowed: Cell::new(false),
+    });
     match value.expect("no error") {
         Value::Null => None,
         Value::Int(number) => Some(number.to_string()),

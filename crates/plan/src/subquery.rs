@@ -13,6 +13,13 @@ pub struct Initialise {
     pub initialisers: Vec<Initialiser>,
 }
 
+impl Initialise {
+    /// What EXPLAIN shows of them.
+    pub fn shown(&self) -> impl Iterator<Item = &Initialiser> {
+        self.initialisers.iter().filter(|initialiser| initialiser.kind != InitialiserKind::Call)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Initialiser {
     /// The slot that receives the value.
@@ -27,6 +34,8 @@ pub enum InitialiserKind {
     Scalar,
     /// 1 or 0.
     Exists,
+    /// As `Scalar`, of a query that is nothing but a call of a stored function: EXPLAIN does not show it.
+    Call,
 }
 
 /// For each input row: sets the slots of `correlation`, runs the query (or looks into its kept rows) and fills `position`.

@@ -1,13 +1,16 @@
 //! Functions, those with a syntax of their own included.
 use crate::bind::type_name::charset_named;
 use crate::binder::{Binder, not_supported};
-use crate::block::SourceColumn;
+use crate::block::{Block, Clause, SourceColumn};
+use crate::bound::{BoundInitialiser, Logical};
 use crate::error_codes::ER_DEFAULT_AS_VAL_GENERATED;
 use crate::same_name::same_name;
 use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
+use expression::call::is_constant;
 use expression::{Expr, IntervalUnit, JsonBehaviour};
 use parser::ast::{self, ExprKind as Kind};
+use plan::InitialiserKind;
 use schema::ColumnDefault;
 
 impl<'p> Binder<'p> {
@@ -134,7 +137,25 @@ impl<'p> Binder<'p> {
             let (database, name) = (database.to_owned(), name.to_owned());
             self.functions.push(plan::FunctionUse { id: function.id, database, name });
         }
-        Ok(Some(expression::stored_call(function.id, arguments, function.returns)))
+        let is_constant = function.is_deterministic && arguments.iter().all(is_constant);
+        let value = expression::stored_call(function.id, arguments, function.returns);
+        Ok(Some(if is_constant { self.called_once(value) } else { value }))
+    }
+
+    /// A condition's call of a deterministic function with constants is made once, before the rows are read: then its value
+    /// can be looked up in an index. Where it may not be asked for at all it stays where it is.
+    fn called_once(&mut self, call: Expr) -> Expr {
+        let is_condition = |block: &Block| {
+            block.optional_depth == 0 && matches!(block.clause, Some(Clause::Where | Clause::On))
+        };
+        if !self.blocks.last().is_some_and(is_condition) {
+            return call;
+        }
+        let slot = self.new_slot();
+        let (ty, rows) = (call.ty.clone(), vec![vec![call]]);
+        let query = Logical::Values { rows, width: 1 };
+        self.block().initialisers.push(BoundInitialiser { slot, kind: InitialiserKind::Call, query });
+        Expr { ty, ..Expr::slot(slot, ColumnType::bigint()) }
     }
 
     /// GROUPING(..), which has a value once the rows are grouped.

@@ -107,6 +107,18 @@ fn convert(value: &Value, from: &ColumnType, to: &ColumnType, mode: &StoreMode<'
     {
         return Outcome::with(to.implicit_default(), ConversionProblem::JsonValue { type_name });
     }
+    if let Value::Bytes(bytes) = value
+        && from.is_hex_literal()
+        && (to.kind.is_integer() || to.kind.is_floating() || matches!(to.kind, TypeKind::Decimal { .. }))
+    {
+        let (number, is_other) = number::hex_for_number(bytes, to);
+        let column = ColumnType::bigint_unsigned();
+        let mut outcome = convert(&Value::UInt(number), &column, to, mode);
+        if is_other {
+            outcome.problem = Some(ConversionProblem::OutOfRange);
+        }
+        return outcome;
+    }
     match &to.kind {
         kind if kind.is_integer() => number::to_integer_column(value, from, to),
         kind if kind.is_floating() => number::to_float_column(value, from, to),

@@ -23,6 +23,19 @@ fn text_number(text: &[u8], type_name: &'static str, garbage: ConversionProblem)
     TextNumber { value: parsed.value, problem }
 }
 
+/// x'..' and b'..' as a number for a numeric column, and whether it is another one: beyond eight bytes, or beyond the
+/// largest signed number in a column that has a sign, even a DOUBLE or DECIMAL, the largest is taken.
+pub(super) fn hex_for_number(bytes: &[u8], to: &ColumnType) -> (u64, bool) {
+    let limit = if to.unsigned { u64::MAX } else { i64::MAX as u64 };
+    match bytes.len() <= size_of::<u64>() {
+        true => {
+            let number = hex_number(bytes, &mut no_warning);
+            (number.min(limit), number > limit)
+        }
+        false => (limit, true),
+    }
+}
+
 /// What a JSON document is said to be cast to for a numeric column.
 pub(super) fn json_cast_name(kind: &TypeKind) -> Option<&'static str> {
     match kind {
@@ -154,10 +167,10 @@ pub(super) fn to_year_column(value: &Value, from: &ColumnType) -> Outcome {
         Value::Double(number) => (number.trunc() as i128, None),
         other => rounded_integer(other, from),
     };
-    let is_text = matches!(value, Value::Bytes(_));
+    let text_length = if let Value::Bytes(text) = value { Some(text.len()) } else { None };
     let year = match number {
-        // The text '0' means 2000, the number 0 the year '0000'.
-        0 if is_text && problem.is_none() => 2000,
+        // The texts '0', '00' and '000' mean 2000, '0000' and the number 0 the year '0000'.
+        0 if text_length.is_some_and(|length| length != 4) && problem.is_none() => 2000,
         0 => 0,
         1..=69 => 2000 + number,
         70..=99 => 1900 + number,

@@ -57,7 +57,7 @@ pub async fn run_initialisers(
         query.start(&[]);
         let mut rows = RowBatch::new(initialiser.query.width);
         let enough = match initialiser.kind {
-            InitialiserKind::Scalar => 2,
+            InitialiserKind::Scalar | InitialiserKind::Call => 2,
             InitialiserKind::Exists => 1,
         };
         while rows.len() < enough && query.next_batch(context, enough, &mut rows).await? {
@@ -68,8 +68,8 @@ pub async fn run_initialisers(
             InitialiserKind::Scalar if rows.len() > 1 => {
                 return Err(error_code::ER_SUBQUERY_NO_1_ROW.plain());
             }
-            InitialiserKind::Scalar if rows.is_empty() => Value::Null,
-            InitialiserKind::Scalar => rows.row(0)[0].clone(),
+            InitialiserKind::Scalar | InitialiserKind::Call if rows.is_empty() => Value::Null,
+            InitialiserKind::Scalar | InitialiserKind::Call => rows.row(0)[0].clone(),
         };
         context.eval.slots[initialiser.slot] = value;
     }

@@ -33,9 +33,13 @@ impl BindContext {
         }
         let mut arguments = arguments;
         self.expect_arguments(function.name, &mut arguments)?;
+        let nullable = self.functions.nullable(self, function.name, &arguments);
         let mut ty = (function.infer)(self, function.name, &mut arguments)?;
         if ty.column.kind == TypeKind::LongLong && ty.column.length == 0 {
             ty.column.length = self.functions.width_of(function.name).unwrap_or(0);
+        }
+        if let Some(nullable) = nullable {
+            ty.column.nullable = nullable;
         }
         Ok(Expr { kind: ExprKind::Call(function, arguments), ty })
     }

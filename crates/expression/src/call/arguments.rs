@@ -125,10 +125,12 @@ impl<'a> Arguments<'a> {
         self.collation(index).charset()
     }
 
-    /// False, with warning 1301, when a result would exceed max_allowed_packet; the result is NULL then.
+    /// False, with warning 1301, when a result would exceed max_allowed_packet; the result is NULL then, or empty where
+    /// the call's type says that it is never NULL.
     pub fn fits_packet(&self, name: &str, bytes: u64) -> bool {
         let limit = self.context.settings.max_allowed_packet;
         if bytes > limit {
+            self.overflowed.set(true);
             self.context.warn(error_code::ER_WARN_ALLOWED_PACKET_OVERFLOWED.with(&[&name, &limit]));
         }
         bytes <= limit

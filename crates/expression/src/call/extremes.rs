@@ -4,6 +4,7 @@
 //! dates it is beyond all of them and shown as `16383-15-31`, beside moments with a time it is the zero moment, and where
 //! that wins the texts are compared instead.
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use datum::{
@@ -62,7 +63,8 @@ pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Res
         kind => datum::ColumnType::new(kind),
     };
     let ty = ExprType::new(column, crate::expr::Coercibility::Numeric);
-    let value = extreme(&Arguments { ty: &ty, ..*arguments }, name == "greatest");
+    let value =
+        extreme(&Arguments { ty: &ty, overflowed: Cell::new(false), ..*arguments }, name == "greatest");
     Some(value.map(|value| value.to_truth(&ty.column, &mut datum::no_warning)))
 }
 

@@ -16,6 +16,8 @@ mod stored;
 mod weight_string;
 pub mod width;
 
+use crate::build::BindContext;
+use crate::expr::Expr;
 use crate::function::Function;
 
 pub use arguments::{mistyped, text_or_null};
@@ -37,6 +39,9 @@ pub trait Functions: Sync + std::fmt::Debug {
 
     /// The characters that metadata shows for a function of a BIGINT whose entry does not say it.
     fn width_of(&self, name: &str) -> Option<u32>;
+
+    /// Whether a call may give NULL, where its type does not say it.
+    fn nullable(&self, bind: &BindContext, name: &str, arguments: &[Expr]) -> Option<bool>;
 }
 
 /// No function at all: where expressions are made that call none by name.
@@ -49,6 +54,10 @@ impl Functions for NoFunctions {
     }
 
     fn width_of(&self, _name: &str) -> Option<u32> {
+        None
+    }
+
+    fn nullable(&self, _bind: &BindContext, _name: &str, _arguments: &[Expr]) -> Option<bool> {
         None
     }
 }

@@ -1,4 +1,6 @@
 //! Three-valued truth of conditions.
+use std::cell::Cell;
+
 use datum::{SqlError, Value};
 
 use super::{choose, comparison};
@@ -92,7 +94,7 @@ impl Expr {
                 }
             }
             ExprKind::Call(function, exprs) => {
-                let arguments = Arguments { exprs, row, context, ty: &self.ty };
+                let arguments = Arguments { exprs, row, context, ty: &self.ty, overflowed: Cell::new(false) };
                 if let Some(truth) = crate::call::extreme_truth(function.name, &arguments) {
                     return truth;
                 }

@@ -3,6 +3,7 @@
 //! Invariant: no evaluation panics for any row of the types the expression was bound with; what MySQL calls a
 //! warning goes to the session, what it calls an error ends the statement. Callers: every executor operator.
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
@@ -108,10 +109,13 @@ impl Expr {
         context: &EvalContext,
     ) -> Result<Value, SqlError> {
         env::tick(TICKS_PER_CALL);
-        let arguments = Arguments { exprs, row, context, ty: &self.ty };
+        let arguments = Arguments { exprs, row, context, ty: &self.ty, overflowed: Cell::new(false) };
         match (function.evaluate)(&arguments) {
             Ok(Value::Json(text)) if !arguments.fits_packet(function.name, text.len() as u64) => {
                 Ok(Value::Null)
+            }
+            Ok(Value::Null) if arguments.overflowed.get() && !self.ty.column.nullable => {
+                Ok(self.ty.column.implicit_default())
             }
             Ok(value) => Ok(value),
             Err(_) if context.deferred.is_due() && arguments.is_null_before_calls(function) => {

@@ -226,7 +226,7 @@ impl Walk {
             }
             NodeKind::Initialise(initialise) => {
                 self.node(&initialise.input, id, select_type, above);
-                for initialiser in &initialise.initialisers {
+                for initialiser in initialise.shown() {
                     let inner = self.next_id();
                     self.block(&initialiser.query, inner, "SUBQUERY");
                 }
@@ -375,6 +375,9 @@ fn is_simple(node: &Node) -> bool {
             aggregate.single && reads_ends(&aggregate.input) || is_simple(&aggregate.input)
         }
         NodeKind::Window(window) => is_simple(&window.input),
+        NodeKind::Initialise(initialise) if initialise.shown().next().is_none() => {
+            is_simple(&initialise.input)
+        }
         NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::Derived { .. }

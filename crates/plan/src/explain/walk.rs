@@ -230,7 +230,7 @@ impl Walk<'_> {
         measure: Option<&Arc<Measure>>,
     ) -> Operator {
         let mut operator = self.node(&initialise.input, measure);
-        for initialiser in &initialise.initialisers {
+        for initialiser in initialise.shown() {
             let id = self.next_id();
             let query = self.block(&initialiser.query);
             let is_condition = reads_slot(&operator, initialiser.slot);

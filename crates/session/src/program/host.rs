@@ -164,6 +164,7 @@ impl Session {
         let shared: Arc<SharedProgram> = self.shared_program(&live)?;
         let returns = shared.program.returns.clone();
         Ok(Some(StoredFunction {
+            is_deterministic: live.definition.is_deterministic,
             id: live.id,
             parameter_count: shared.program.parameters.len(),
             returns: returns.unwrap_or(ColumnType::bigint()),

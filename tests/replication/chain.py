@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Random definitions and rows through a chain of servers, and whether all of them have the same tables in the end.
+
+    chain.py --server NAME=PORT --server NAME=PORT .. [--seconds 60] [--clients 8] [--seed 1]
+             [--kill NAME --pid FILE --start COMMAND --every SECONDS]
+
+The first server is the source, each further one a replica of the one before (needs pymysql; root without a password at
+127.0.0.1; each with another server_id, binary log, gtid_mode=ON, enforce_gtid_consistency=ON and log_replica_updates; new data
+directories). Clients change rows of every type on the source, one changes definitions. `--kill` ends the named server with
+SIGKILL again and again (FILE has its process number) and starts it with COMMAND. In the end definitions and rows of all
+tables are compared. Exit status 1: something differs or a replica has stopped.
+"""
+
+import argparse
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pymysql
+
+DATABASE = "chain"
+TYPES = [
+    "TINYINT", "SMALLINT UNSIGNED", "MEDIUMINT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "DECIMAL(30,10)", "DECIMAL(5,0) UNSIGNED",
+    "FLOAT", "DOUBLE", "BIT(1)", "BIT(37)", "DATE", "TIME(3)", "TIME", "DATETIME(6)", "DATETIME", "TIMESTAMP(2) NULL", "YEAR",
+    "CHAR(20)", "CHAR(10) CHARACTER SET latin1", "VARCHAR(50)", "VARCHAR(300) CHARACTER SET latin1", "VARCHAR(900)", "BINARY(8)",
+    "VARBINARY(300)", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "TINYBLOB", "BLOB", "LONGBLOB", "JSON", "ENUM('a','b','ccc','')",
+    "SET('x','y','z')",
+]
+# What a definition or a change may be refused with: the clients do not know what the others did meanwhile.
+EXPECTED = {
+    1005, 1022, 1025, 1050, 1051, 1054, 1060, 1061, 1062, 1068, 1071, 1072, 1075, 1090, 1091, 1136, 1146, 1170, 1205, 1213, 1217, 1227,
+    1264, 1265, 1292, 1366, 1406, 1412, 1451, 1452, 1553, 1690, 1822, 1826, 1828, 1829, 1830, 1831, 1833, 1834, 1846, 3105, 3106, 3108,
+    3109, 3140, 3144, 3152, 3780, 3819, 3837, 3940, 3959, 4092,
+}
+
+
+class Server:
+    def __init__(self, text):
+        self.name, port = text.split("=", 1)
+        self.port = int(port)
+
+    def connect(self, database=None):
+        return pymysql.connect(
+            host="127.0.0.1", port=self.port, user="root", database=database, autocommit=True, charset="utf8mb4", read_timeout=600
+        )
+
+    def query(self, text, database=None):
+        connection = self.connect(database)
+        try:
+            cursor = connection.cursor()
+            cursor.execute(text)
+            return cursor.fetchall()
+        finally:
+            connection.close()
+
+    def wait_until_up(self, seconds=120):
+        until = time.time() + seconds
+        while True:
+            try:
+                return self.query("SELECT 1")
+            except pymysql.err.MySQLError:
+                if time.time() > until:
+                    raise
+                time.sleep(0.2)
+
+
+class Client(threading.Thread):
+    """Changes rows, or definitions, until the time is over."""
+
+    def __init__(self, server, seed, until, defines):
+        super().__init__(daemon=True)
+        self.server, self.random, self.until, self.defines = server, random.Random(seed), until, defines
+        self.statements, self.refused, self.unexpected = 0, 0, []
+
+    def run(self):
+        connection = None
+        while time.time() < self.until:
+            try:
+                connection = connection or self.server.connect(DATABASE)
+                self.cursor = connection.cursor()
+                self.define() if self.defines else self.change()
+            except pymysql.err.MySQLError as error:
+                number = error.args[0]
+                if number in (2003, 2006, 2013, 2014) or isinstance(error, pymysql.err.InterfaceError):
+                    connection = None
+                    time.sleep(0.2)
+                    continue
+                self.refused += 1
+                if number not in EXPECTED:
+                    self.unexpected.append(str(error))
+                try:
+                    connection.rollback()
+                except pymysql.err.MySQLError:
+                    connection = None
+            if self.defines:
+                time.sleep(0.3)
+
+    def execute(self, text):
+        self.statements += 1
+        self.cursor.execute(text)
+
+    def one(self, of):
+        return self.random.choice(of)
+
+    def table(self):
+        return f"t{self.random.randrange(8)}"
+
+    def columns(self, table):
+        self.cursor.execute(
+            "SELECT column_name, column_type, data_type FROM information_schema.columns WHERE table_schema = DATABASE() AND "
+            f"table_name = '{table}' AND generation_expression = '' AND extra NOT LIKE '%auto_increment%'"
+        )
+        return self.cursor.fetchall()
+
+    # Definitions.
+
+    def define(self):
+        table, column = self.table(), f"c{self.random.randrange(40)}"
+        has = self.columns(table)
+        kind = self.random.randrange(20)
+        if not has or kind == 0:
+            return self.create(table)
+        some = self.one(has)[0]
+        alter = {
+            1: f"ADD COLUMN {column} {self.one(TYPES)}",
+            2: f"ADD COLUMN {column} {self.one(TYPES)} FIRST",
+            3: f"DROP COLUMN {some}",
+            4: f"ADD INDEX i{self.random.randrange(9)} ({some})",
+            5: f"ADD UNIQUE INDEX i{self.random.randrange(9)} ({some}, id)",
+            6: f"DROP INDEX i{self.random.randrange(9)}",
+            7: f"MODIFY {some} {self.one(TYPES)}",
+            8: f"RENAME COLUMN {some} TO {column}",
+            9: f"ADD COLUMN g{self.random.randrange(5)} INT AS (id * 2) {self.one(['VIRTUAL', 'STORED'])}",
+            10: f"ADD CHECK (id > {self.random.randrange(5)} - 10)",
+            11: "FORCE",
+            12: f"ADD FOREIGN KEY (parent) REFERENCES {self.table()} (id) ON DELETE {self.one(['CASCADE', 'SET NULL', 'RESTRICT'])}",
+            13: f"ALTER COLUMN parent SET DEFAULT {self.random.randrange(9)}",
+        }
+        if kind in alter:
+            return self.execute(f"ALTER TABLE {table} {alter[kind]}")
+        other = self.table()
+        self.execute(
+            {
+                14: f"RENAME TABLE {table} TO moved, {other} TO {table}, moved TO {other}",
+                15: f"DROP TABLE IF EXISTS {table}",
+                16: f"TRUNCATE TABLE {table}",
+                17: f"CREATE OR REPLACE VIEW v{self.random.randrange(3)} AS SELECT id, parent FROM {table} WHERE id % 2",
+                18: f"CREATE TABLE {other} AS SELECT * FROM {table} LIMIT 50",
+                19: f"CREATE TRIGGER g{self.random.randrange(3)} BEFORE INSERT ON {table} FOR EACH ROW SET NEW.parent = NULL",
+            }.get(kind, f"DROP TRIGGER IF EXISTS g{self.random.randrange(3)}")
+        )
+
+    def create(self, table):
+        key = self.one(["BIGINT AUTO_INCREMENT PRIMARY KEY", "INT AUTO_INCREMENT PRIMARY KEY", "INT AUTO_INCREMENT UNIQUE", "INT"])
+        parts = [f"id {key}", "parent " + ("BIGINT" if "BIGINT" in key else "INT"), "KEY (parent)"]
+        for number in range(self.random.randrange(1, 9)):
+            parts.append(f"c{number} {self.one(TYPES)}")
+        self.execute(f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(parts)})")
+
+    # Rows.
+
+    def change(self):
+        table = self.table()
+        columns = self.columns(table)
+        if not columns:
+            time.sleep(0.05)
+            return
+        count = self.one([0, 0, 1, 3])
+        if count:
+            self.execute("BEGIN")
+        for _ in range(max(count, 1)):
+            self.change_rows(table, columns)
+        if count:
+            self.execute(self.one(["COMMIT", "COMMIT", "COMMIT", "ROLLBACK"]))
+
+    def change_rows(self, table, columns):
+        number, kind = self.random.randrange(400), self.random.randrange(10)
+        if kind < 5:
+            chosen = [column for column in columns if self.random.random() < 0.8 and column[0] != "id"] or columns[:1]
+            names = ", ".join(f"`{column[0]}`" for column in chosen)
+            rows = [f"({', '.join(self.value(column) for column in chosen)})" for _ in range(self.one([1, 1, 2, 20]))]
+            verb = self.one(["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"])
+            return self.execute(f"{verb} INTO {table} ({names}) VALUES {', '.join(rows)}")
+        if kind < 8:
+            column = self.one(columns)
+            if column[0] == "id":
+                return None
+            where = self.one([f"id = {number}", f"id BETWEEN {number} AND {number + 20}", f"parent = {number}"])
+            return self.execute(f"UPDATE {table} SET `{column[0]}` = {self.value(column)} WHERE {where}")
+        where = self.one([f"id = {number}", f"id BETWEEN {number} AND {number + 5}", "id % 50 = 7"])
+        return self.execute(f"DELETE FROM {table} WHERE {where}")
+
+    def value(self, column):
+        name, full, kind = (part.decode() if isinstance(part, bytes) else part for part in column)
+        r = self.random
+        if r.random() < 0.15:
+            return "NULL"
+        if name == "parent":
+            return str(r.randrange(1, 400))
+        text = lambda longest: "'" + "".join(r.choice("abcdÄÖü xyz0") for _ in range(r.randrange(longest))) + "'"
+        if kind in ("tinyint", "smallint", "mediumint", "int", "bigint"):
+            return str(r.choice([0, 1, 127, r.randrange(30000), 2**31 - 1 if "int" in kind else 1]))
+        if kind == "bit":
+            return f"b'{r.getrandbits(30):b}'" if full != "bit(1)" else f"b'{r.getrandbits(1)}'"
+        simple = {
+            "decimal": lambda: f"{r.randrange(99999)}.{r.randrange(10**9)}",
+            "float": lambda: repr(r.choice([0.0, 1.5, r.random() * 1e10])),
+            "double": lambda: repr(r.choice([0.0, -1e300, r.random()])),
+            "date": lambda: f"'20{r.randrange(10, 99)}-{r.randrange(1, 13):02}-{r.randrange(1, 29):02}'",
+            "time": lambda: f"'{r.randrange(-800, 800)}:{r.randrange(60):02}:{r.randrange(60):02}.{r.randrange(1000):03}'",
+            "year": lambda: str(r.randrange(1901, 2155)),
+            "json": lambda: "'" + r.choice(['{"a": [1, 2.5, "x"], "b": null}', "[]", '"text"', "17", "true"]) + "'",
+            "enum": lambda: r.choice(["'a'", "'b'", "'ccc'", "''"]),
+            "set": lambda: r.choice(["'x'", "'x,z'", "''", "'y'"]),
+        }
+        if kind in simple:
+            return simple[kind]()
+        if kind in ("datetime", "timestamp"):
+            moment = f"'20{r.randrange(10, 37)}-{r.randrange(1, 13):02}-{r.randrange(1, 29):02} {r.randrange(4, 24):02}:{r.randrange(60):02}"
+            return moment + f":{r.randrange(60):02}.{r.randrange(10**6):06}'"
+        longest = re.search(r"\((\d+)\)", full)
+        if longest:
+            return text(int(longest.group(1)) + 1)
+        if "long" in kind and r.random() < 0.1:
+            return f"REPEAT({text(50)}, {r.randrange(4000)})"
+        return text(60)
+
+
+def changed_source(replica, source):
+    replica.query("STOP REPLICA")
+    replica.query(
+        f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={source.port}, SOURCE_USER='root', "
+        "SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1"
+    )
+    replica.query("START REPLICA")
+
+
+def replica_error(server):
+    connection = server.connect()
+    cursor = connection.cursor(pymysql.cursors.DictCursor)
+    cursor.execute("SHOW REPLICA STATUS")
+    status = cursor.fetchone() or {}
+    connection.close()
+    return status.get("Last_SQL_Error") or status.get("Last_IO_Error") or ""
+
+
+def tables_of(server):
+    """Each table and view: its definition, its number of rows and a digest of them."""
+    found = {}
+    for name, kind in server.query(f"SHOW FULL TABLES FROM {DATABASE}"):
+        definition = server.query(f"SHOW CREATE TABLE `{name}`", DATABASE)[0][1]
+        definition = re.sub(r" AUTO_INCREMENT=\d+", "", definition)
+        if kind == "VIEW":
+            found[name] = (definition, 0, "")
+            continue
+        rows = sorted(map(repr, server.query(f"SELECT * FROM `{name}`", DATABASE)))
+        found[name] = (definition, len(rows), hashlib.sha256("\n".join(rows).encode()).hexdigest())
+    return found
+
+
+def killer(options, servers, until, kills):
+    server = next(server for server in servers if server.name == options.kill)
+    while time.time() + 2 < until:
+        time.sleep(options.every * random.uniform(0.5, 1.5))
+        with open(options.pid, encoding="ascii") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+        time.sleep(0.5)
+        subprocess.Popen(options.start, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server.wait_until_up()
+        kills.append(time.time())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", action="append", required=True)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kill")
+    parser.add_argument("--pid")
+    parser.add_argument("--start")
+    parser.add_argument("--every", type=float, default=10)
+    options = parser.parse_args()
+    servers = [Server(text) for text in options.server]
+    for source, replica in zip(servers, servers[1:]):
+        changed_source(replica, source)
+    source = servers[0]
+    source.query(f"DROP DATABASE IF EXISTS {DATABASE}")
+    source.query(f"CREATE DATABASE {DATABASE}")
+    until = time.time() + options.seconds
+    clients = [Client(source, options.seed * 1000 + number, until, number == 0) for number in range(options.clients + 1)]
+    kills = []
+    if options.kill:
+        threading.Thread(target=killer, args=(options, servers, until, kills), daemon=True).start()
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    time.sleep(3 if options.kill else 0)
+    for server in servers:
+        server.wait_until_up()
+    statements, refused = sum(client.statements for client in clients), sum(client.refused for client in clients)
+    print(f"{statements} statements of {len(clients)} clients, {refused} refused, {len(kills)} kills", flush=True)
+    failed = 0
+    for text in sorted({text for client in clients for text in client.unexpected})[:20]:
+        print(f"  refused unexpectedly: {text}")
+    executed = source.query("SELECT @@GLOBAL.gtid_executed")[0][0].replace("\n", "")
+    reference = tables_of(source)
+    for server in servers[1:]:
+        began = time.time()
+        reached = 1
+        while reached != 0 and time.time() - began < 900 and not (error := replica_error(server)):
+            reached = server.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 5)")[0][0]
+        if reached != 0:
+            print(f"{server.name}: has not all transactions: {error}")
+            failed = 1
+            continue
+        found = tables_of(server)
+        different = [name for name in sorted(reference.keys() | found.keys()) if reference.get(name) != found.get(name)]
+        rows = sum(table[1] for table in found.values())
+        print(f"{server.name}: {len(found)} tables, {rows} rows, all there after {time.time() - began:.1f} s, {len(different)} differ", flush=True)
+        for name in different:
+            failed = 1
+            left, right = reference.get(name), found.get(name)
+            print(f"  {name}: {left and left[1:]} on the source, {right and right[1:]} here")
+            if left and right and left[0] != right[0]:
+                print(f"--- source\n{left[0]}\n--- {server.name}\n{right[0]}")
+    sys.exit(failed)
+
+
+main()
