@@ -168,6 +168,8 @@ pub struct Block {
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
+    /// Of the rows that a statement changes, which are in no groups.
+    pub is_change: bool,
     /// About so many rows are taken of the joined tables, because a LIMIT ends the reading.
     pub row_goal: Option<f64>,
     /// All that is needed of the rows of its only table.
@@ -205,6 +207,11 @@ pub enum AliasUse {
 }
 
 impl Block {
+    /// Whether an aggregate of its rows may stand where it is now.
+    pub fn allows_aggregates(&self) -> bool {
+        !self.is_change && self.clause.is_some_and(|clause| clause.allows_aggregates())
+    }
+
     pub fn clause_text(&self) -> &'static str {
         self.clause.unwrap_or(Clause::FieldList).text()
     }

@@ -99,6 +99,8 @@ pub struct JsonTableSource {
     pub columns: Vec<JsonTableColumn>,
     /// The sources that the document reads.
     pub needs: u64,
+    /// Positions of the frame that the document reads and nothing else; the planner notes them.
+    pub read_here_alone: Vec<usize>,
 }
 
 impl Source {

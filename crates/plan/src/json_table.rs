@@ -6,6 +6,8 @@ use expression::{Expr, JsonPath};
 pub struct JsonTable {
     /// Over the base frame.
     pub document: Expr,
+    /// Positions of the base frame that nothing else reads: the rows have NULL there.
+    pub read_here_alone: Vec<usize>,
     pub alias: String,
     /// A row for each thing that it selects.
     pub path: JsonPath,

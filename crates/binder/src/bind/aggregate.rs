@@ -1,6 +1,6 @@
 //! Aggregate functions: the call is noted in its block and stands in the tree as a numbered slot.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Block, Clause};
+use crate::block::Clause;
 use crate::queries::set_operation::ordinal;
 use crate::walk::AGGREGATE_BASE;
 use datum::{SqlError, error_code};
@@ -35,7 +35,7 @@ impl<'p> Binder<'p> {
             return self.bind_outer_aggregate(aggregate, depth);
         }
         let block = self.block();
-        let allowed = block.clause.is_some_and(|clause| clause.allows_aggregates());
+        let allowed = block.allows_aggregates();
         if !allowed || was_inside {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
@@ -62,19 +62,17 @@ impl<'p> Binder<'p> {
         }
         let outer = self.outer_references[first..].iter().map(|(block, _)| *block);
         let nearest = outer.filter(|block| *block < own).max()?;
-        let clause = self.blocks[nearest].clause;
-        clause.is_some_and(|clause| clause.allows_aggregates()).then_some(nearest)
+        self.blocks[nearest].allows_aggregates().then_some(nearest)
     }
 
     /// An aggregate without columns that stands where its own block has none belongs to the next block around it that has
     /// them there.
     fn allowing_block(&self, call: &AggregateCall, first: usize) -> Option<usize> {
         let own = self.blocks.len() - 1;
-        let allows = |block: &Block| block.clause.is_some_and(|clause| clause.allows_aggregates());
-        if allows(&self.blocks[own]) || self.outer_references.len() > first || reads_own(call) {
+        if self.blocks[own].allows_aggregates() || self.outer_references.len() > first || reads_own(call) {
             return None;
         }
-        self.blocks[..own].iter().rposition(|block| !block.hidden && allows(block))
+        self.blocks[..own].iter().rposition(|block| !block.hidden && block.allows_aggregates())
     }
 
     fn bind_outer_aggregate(

@@ -161,10 +161,7 @@ impl<'p> Binder<'p> {
     /// GROUPING(..), which has a value once the rows are grouped.
     fn bind_grouping(&mut self, arguments: &[ast::Expr<'p>]) -> Result<Expr, SqlError> {
         const ARGUMENTS_MAX: usize = 62;
-        let is_allowed = self
-            .blocks
-            .last()
-            .is_some_and(|block| block.clause.is_some_and(|clause| clause.allows_aggregates()));
+        let is_allowed = self.blocks.last().is_some_and(Block::allows_aggregates);
         if !is_allowed {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }

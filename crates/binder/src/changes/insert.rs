@@ -226,7 +226,7 @@ impl<'p> Binder<'p> {
 
     /// A block whose frame is the row of the table, every column at its own position.
     pub fn push_row_block(&mut self, target: &Target) {
-        let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
+        let mut block = Block { clause: Some(Clause::FieldList), is_change: true, ..Block::default() };
         block.sources.push(target.row_source(target.name()));
         for column in 0..target.table.columns.len() {
             block.position(0, column);
@@ -260,7 +260,7 @@ impl<'p> Binder<'p> {
         source_columns: Vec<OutputColumn>,
     ) -> Result<BoundDuplicates, SqlError> {
         let table = &target.table;
-        let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
+        let mut block = Block { clause: Some(Clause::FieldList), is_change: true, ..Block::default() };
         block.sources.push(target.row_source(target.name()));
         block.new_row = Some(block.sources.len());
         block.sources.push(new_row);

@@ -25,7 +25,8 @@ impl<'p> Binder<'p> {
         if let Some(with) = update.with {
             self.enter_with(with)?;
         }
-        self.blocks.push(self.hinted_block(update.number));
+        let block = Block { is_change: true, ..self.hinted_block(update.number) };
+        self.blocks.push(block);
         let mut is_single = update.single_table().is_some();
         self.is_joined_change = !is_single;
         let known = self.tables.len();
@@ -59,7 +60,8 @@ impl<'p> Binder<'p> {
         if let Some(with) = delete.with {
             self.enter_with(with)?;
         }
-        self.blocks.push(self.hinted_block(delete.number));
+        let block = Block { is_change: true, ..self.hinted_block(delete.number) };
+        self.blocks.push(block);
         let (joined, sources, mut is_single) = match delete.target {
             ast::DeleteTarget::Single(table) => {
                 let reference = ast::TableReference::Table(table);

@@ -25,7 +25,7 @@ impl<'p> Binder<'p> {
         let path = path_of(&table.path)?;
         let mut shown = Vec::new();
         let columns = self.json_columns(table.columns, &mut shown)?;
-        let source = JsonTableSource { document, path, columns, needs };
+        let source = JsonTableSource { document, path, columns, needs, read_here_alone: Vec::new() };
         self.add_source(Source {
             alias: table.alias.name.to_owned(),
             database: String::new(),

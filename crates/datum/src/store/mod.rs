@@ -125,6 +125,11 @@ fn convert(value: &Value, from: &ColumnType, to: &ColumnType, mode: &StoreMode<'
         TypeKind::Decimal { precision, scale } => {
             number::to_decimal_column(value, from, to, *precision, *scale)
         }
+        TypeKind::Year if matches!(value, Value::Time(_)) => {
+            // A time of day is one of today.
+            let today = temporal::to_date_column(value, from, mode).value;
+            number::to_year_column(&today, &ColumnType::new(TypeKind::Date))
+        }
         TypeKind::Year => number::to_year_column(value, from),
         TypeKind::Bit(bits) => number::to_bit_column(value, from, *bits),
         kind if kind.is_string() => string::to_string_column(value, from, to),

@@ -48,6 +48,10 @@ impl<'p> JsonTableRows<'p> {
             context.interrupt.check()?;
             self.pace.count(1).await;
         }
+        drop(document);
+        for &position in &self.plan.read_here_alone {
+            self.base[position] = Value::Null;
+        }
         Ok(())
     }
 }

@@ -62,6 +62,7 @@ impl Planner<'_> {
             })),
             SourceKind::JsonTable(table) => NodeKind::JsonTable(Box::new(JsonTable {
                 document: table.document.clone(),
+                read_here_alone: table.read_here_alone.clone(),
                 alias,
                 path: table.path.clone(),
                 columns: table.columns.clone(),

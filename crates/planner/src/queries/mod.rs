@@ -1,6 +1,7 @@
 //! Bound queries to their plans: SELECT blocks from the tables up, groups, windows, subqueries.
 
-pub(crate) mod dependence;
+mod dependence;
+pub(crate) mod documents;
 pub(crate) mod grouping;
 pub(crate) mod nodes;
 pub(crate) mod partial_groups;

@@ -3,6 +3,7 @@ use crate::condition::factor_or;
 use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_distinct;
 use crate::planner::Planner;
+use crate::queries::documents::note_documents;
 use crate::queries::nodes::{apply_all, filter, limit, limit_estimate, project, sort};
 use crate::queries::select_subquery::{place_on_subqueries, place_subqueries};
 use crate::queries::window::{PlacedWindows, take_windows};
@@ -45,7 +46,8 @@ impl Planner<'_> {
     }
 
     /// Plans a block that is rewritten.
-    pub fn build_merged(&mut self, select: BoundBlock) -> Result<Node, SqlError> {
+    pub fn build_merged(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
+        note_documents(&mut select);
         let BoundBlock { mut block, mut bound, tree, .. } = select;
         let aggregated = bound.groups.is_some() || !block.aggregates.is_empty();
         let initialisers = std::mem::take(&mut block.initialisers);
