@@ -1,6 +1,6 @@
 //! Bound expressions and their evaluation: operators, calls and aggregates. The functions stand in the crate `functions`.
 //!
-//! The planner builds `Expr` trees through the constructors of `build`, which infer result types and insert the
+//! Binding builds `Expr` trees through the constructors of `build`, which infer result types and insert the
 //! conversions MySQL makes silently; the executor evaluates them against rows with an `EvalContext`.
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! What an expression is made of, one level down.
 //!
-//! Invariant: each direct operand is visited once, in the order of the text. Called by the planner's walks and by scans that want to know what a
+//! Invariant: each direct operand is visited once, in the order of the text. Called by walks of binding and planning, and by scans that want to know what a
 //! condition reads.
 use crate::expr::{Expr, ExprKind};
 

@@ -1,6 +1,6 @@
 //! What a statement needs to be allowed to do, table by table and column by column.
 //!
-//! The planner notes it while it binds names; who runs the plan compares it with what the account may do. A plan that is
+//! Binding notes it where names are met; who runs the plan compares it with what the account may do. A plan that is
 //! shared between sessions is compared anew for each. Nothing here decides what an account may do.
 
 use std::ops::{BitOr, BitOrAssign};

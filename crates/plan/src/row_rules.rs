@@ -1,6 +1,6 @@
 //! What a row needs before it is written, beside the values that the statement gives it.
 //!
-//! Expressions read the row itself: column n of the table stands at frame position n. The planner makes the rules from
+//! Expressions read the row itself: column n of the table stands at frame position n. Binding makes the rules from
 //! the table's definition; the executor obeys them wherever it makes a row.
 use expression::Expr;
 

@@ -29,7 +29,7 @@ pub struct Plan {
     pub parameter_count: usize,
     /// The length of `EvalContext::slots` that the plan needs: values of subqueries and of outer columns.
     pub slot_count: usize,
-    /// The types the planner gave the statement's own parameters where their use told one.
+    /// The types that binding gave the statement's own parameters where their use told one.
     pub parameter_types: Vec<Option<ColumnType>>,
     /// Values made from the parameters; they follow the statement's own. A value that cannot be read so needs another
     /// plan.

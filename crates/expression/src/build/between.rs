@@ -1,7 +1,7 @@
 //! BETWEEN: the domain in which an operand meets both of its bounds.
 //!
 //! A number among the three makes all of them numbers, and moments among texts alone make all of them moments. Callers: the
-//! planner, for `x BETWEEN a AND b`.
+//! binder, for `x BETWEEN a AND b`.
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::{BETWEEN, as_members, is_numeric};

@@ -1,7 +1,7 @@
 //! IN with a list of values: in which domain the operand meets each member.
 //!
 //! Invariant: one member is compared as with `=`; among several a member that cannot be compared equals none. Which domain
-//! several share depends on their kinds alone. Callers: the planner and `alternatives`.
+//! several share depends on their kinds alone. Callers: the binder and `alternatives`.
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::{IN, as_members};

@@ -5,7 +5,7 @@
 //! is planned anew, and all values keep their types. A text is what can be read in all of it: of `? + 0` '5' is an
 //! integer, '5.0' a DECIMAL, for which the statement is planned anew, and '5x' a text. Invariant: without markers
 //! (`Markers::default`) nothing here changes an expression. Callers: the constructors of `build`, aggregates, and the
-//! planner for values it stores.
+//! binder for values that are stored.
 use std::cell::{Cell, RefCell};
 
 use collation::CollationId;

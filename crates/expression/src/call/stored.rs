@@ -1,7 +1,7 @@
 //! Calls of stored functions: the session runs them.
 //!
 //! Invariant: the first argument is the number by which the session knows the function, the others are its own. No text
-//! names this function; the planner makes such calls.
+//! names this function; binding makes such calls.
 use datum::{ColumnType, SqlError, Value, error_code};
 
 use crate::deferred::SessionRequest;

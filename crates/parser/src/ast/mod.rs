@@ -2,7 +2,7 @@
 //!
 //! Every node is `Copy`, borrows from the arena (or from the statement's text) and is never dropped one by one,
 //! so a tree of any depth is freed in one step. Nothing here is resolved: names are as written.
-//! The parser builds it; the planner, the session and the account code read it.
+//! The parser builds it; the binder, the session and the account code read it.
 mod account;
 mod admin;
 mod alter;

@@ -1,7 +1,7 @@
 //! Optimizer hints: what stands between `/*+` and `*/`.
 //!
 //! A hint that cannot be read ends the reading, as in MySQL: the hints before it hold, and the statement gets a warning.
-//! Nothing here knows tables; the planner resolves the names, the session obeys what concerns the whole statement.
+//! Nothing here knows tables; the binder resolves the names, the session obeys what concerns the whole statement.
 mod scan;
 mod words;
 
