@@ -27,6 +27,7 @@ impl<'p> Binder<'p> {
                 let column_type = bound.query.columns[0].column_type.clone();
                 let column_type = match column_type.kind {
                     TypeKind::Year => ColumnType::chosen_year(),
+                    _ if is_one_row(&bound.query.logical) => column_type,
                     _ => ColumnType { nullable: true, ..column_type },
                 };
                 let strength = bound.query.strengths[0];
@@ -200,6 +201,16 @@ impl<'p> Binder<'p> {
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
         Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
     }
+}
+
+/// A SELECT without tables and conditions always gives a row.
+fn is_one_row(logical: &Logical) -> bool {
+    let Logical::Select(select) = logical else { return false };
+    let bound = &select.bound;
+    select.block.sources.is_empty()
+        && bound.conditions.is_empty()
+        && bound.having.is_empty()
+        && bound.limit.is_none()
 }
 
 /// What a subquery gives in a column, if it is the same for all rows.
