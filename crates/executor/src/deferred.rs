@@ -7,6 +7,7 @@ use crate::context::ExecContext;
 use crate::operator::all_true;
 use datum::{SqlError, Value};
 use expression::{EvalContext, Expr, SessionRequest};
+use plan::TableAccess;
 use schema::LocalFuture;
 
 /// The value of an expression.
@@ -31,6 +32,16 @@ pub async fn all_evaluated(
 }
 
 /// Whether all predicates hold.
+/// Whether no bound of a table's keys is NULL, before anything of the table is read.
+pub fn are_bounds_known(access: &TableAccess, context: &ExecContext<'_>) -> Result<bool, SqlError> {
+    for bound in &access.bounds {
+        if context.eval.unraised(|eval| bound.eval_ref(&[], eval).map(|value| value.is_null()))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 pub async fn all_hold(
     predicates: &[Expr],
     row: &[Value],

@@ -26,6 +26,9 @@ pub trait StatementHost {
     /// Runs the triggers of one sort on one row.
     fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>>;
 
+    /// The columns that triggers before the event give values to.
+    fn columns_given(&self, table: TableId, event: TriggerEvent) -> Vec<usize>;
+
     /// Whether the running statement may fill the table at once, if that is empty.
     fn may_fill(&self, table: &ReadyTable) -> bool;
 

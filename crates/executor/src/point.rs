@@ -3,7 +3,7 @@
 //! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
 //! secondary index) is left to them. Callers: `execute` for queries, `change::input` for rows to change.
 use crate::context::ExecContext;
-use crate::deferred::{all_hold, evaluated};
+use crate::deferred::{all_hold, are_bounds_known, evaluated};
 use crate::outcome::Outcome;
 use crate::range::RangeBuilder;
 use crate::sink::RowSink;
@@ -60,7 +60,7 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     if !layout.indexes[*index].clustered {
         return Ok(PointRead::Other);
     }
-    let is_open = all_hold(&access.gate, &[], context).await?;
+    let is_open = are_bounds_known(access, context)? && all_hold(&access.gate, &[], context).await?;
     if !is_open {
         return Ok(PointRead::Absent);
     }

@@ -55,6 +55,10 @@ impl SessionServices for StrictSession {
         self.is_raised.store(true, Relaxed);
     }
 
+    fn warn_only(&self, condition: Condition) {
+        self.inner.warn_only(condition);
+    }
+
     fn user_variable(&self, name: &str) -> Option<(Value, ColumnType)> {
         self.inner.user_variable(name)
     }

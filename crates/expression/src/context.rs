@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::num::NonZeroU32;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
@@ -27,6 +28,11 @@ const REGEXPS_MAX: usize = 64;
 pub trait SessionServices: Send + Sync {
     /// Takes a warning or note for SHOW WARNINGS; the session enforces max_error_count.
     fn warn(&self, condition: Condition);
+
+    /// The same of what stays a warning, also where others become errors.
+    fn warn_only(&self, condition: Condition) {
+        self.warn(condition);
+    }
 
     /// The value and type of `@name` (lower case), `None` when it was never set.
     fn user_variable(&self, name: &str) -> Option<(Value, ColumnType)>;
@@ -123,6 +129,8 @@ pub struct EvalContext {
     pub session: Arc<dyn SessionServices>,
     /// The statement changes rows under strict sql_mode: conversions and divisions that would only warn fail.
     pub is_strict_change: bool,
+    /// What is evaluated now only warns.
+    is_unraised: AtomicBool,
     /// What calls that wait ask and have been told.
     pub deferred: Deferred,
     /// Values of CASE operands while their conditions are evaluated.
@@ -149,6 +157,7 @@ impl EvalContext {
             settings,
             session,
             is_strict_change: false,
+            is_unraised: AtomicBool::new(false),
             deferred: Deferred::default(),
             case_operands: CaseOperands::default(),
             refusal: Mutex::new(None),
@@ -234,7 +243,18 @@ impl EvalContext {
         matches!(expr.kind, ExprKind::Parameter(_)) && !self.shows_parameters
     }
 
+    /// Evaluates what tells of no errors but by failing: warnings stay warnings.
+    pub fn unraised<T>(&self, evaluate: impl FnOnce(&EvalContext) -> T) -> T {
+        let before = self.is_unraised.swap(true, Relaxed);
+        let value = evaluate(self);
+        self.is_unraised.store(before, Relaxed);
+        value
+    }
+
     pub fn warn(&self, error: SqlError) {
+        if self.is_unraised.load(Relaxed) {
+            return self.session.warn_only(error.into_warning());
+        }
         if self.is_strict_change && is_refused_in_changes(&error) {
             let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
             refusal.get_or_insert(error);
@@ -245,12 +265,25 @@ impl EvalContext {
 
     /// The same of a constant, which is told once in a statement.
     pub fn warn_of_constant(&self, error: SqlError) {
-        let mut told = self.told_of_constants.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.contains(&error.message) {
-            told.push(error.message.clone());
-            drop(told);
+        if self.is_first(&error) {
             self.warn(error);
         }
+    }
+
+    /// Warns, also in a strict change, once in a statement.
+    pub fn tell_once(&self, error: SqlError) {
+        if self.is_first(&error) {
+            self.session.warn(error.into_warning());
+        }
+    }
+
+    fn is_first(&self, error: &SqlError) -> bool {
+        let mut told = self.told_of_constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !told.contains(&error.message);
+        if is_first {
+            told.push(error.message.clone());
+        }
+        is_first
     }
 
     /// Moves the state of the RAND(seed) at this address on, which begins with `first`, and answers the new one.

@@ -45,7 +45,7 @@ impl Display for Shown<'_> {
             ExprKind::Literal(value) => write_value(self.expr, value, formatter),
             ExprKind::Parameter(index) => match self.parameters.get(*index) {
                 Some(value) => write_value(self.expr, value, formatter),
-                None => formatter.write_str("?"),
+                None => formatter.write_str(self.expr.ty.name.as_deref().unwrap_or("?")),
             },
             ExprKind::Column(index) => match &self.expr.ty.name {
                 Some(name) => formatter.write_str(name),
@@ -162,7 +162,12 @@ fn write_value(expr: &Expr, value: &Value, formatter: &mut fmt::Formatter<'_>) -
     match value {
         Value::Null => formatter.write_str("NULL"),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
-            formatter.write_str(&String::from_utf8_lossy(&value.to_text(&expr.ty.column)))
+            let text = value.to_text(&expr.ty.column);
+            match text.strip_prefix(b"-") {
+                // No literal has a sign: it is written before one.
+                Some(digits) => write!(formatter, "-({})", String::from_utf8_lossy(digits)),
+                None => formatter.write_str(&String::from_utf8_lossy(&text)),
+            }
         }
         other => write!(formatter, "'{}'", datum::shown(&other.to_text(&expr.ty.column))),
     }

@@ -104,15 +104,25 @@ fn substring(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::bytes(&rest[..charset.byte_offset(rest, wanted)]))
 }
 
+/// No text: a count that is a constant is read nevertheless, and what is wrong with it told.
+fn without_text(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    if let ExprKind::Cast(count) = &arguments.exprs[1].kind
+        && matches!(count.kind, ExprKind::Literal(_))
+    {
+        arguments.integer(1)?;
+    }
+    Ok(Value::Null)
+}
+
 fn left(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.text(0)? else { return without_text(arguments) };
     let Some(wanted) = arguments.integer(1)? else { return Ok(Value::Null) };
     let wanted = usize::try_from(wanted).unwrap_or(0);
     Ok(Value::bytes(&text[..arguments.charset(0).byte_offset(&text, wanted)]))
 }
 
 fn right(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.text(0)? else { return without_text(arguments) };
     let Some(wanted) = arguments.integer(1)? else { return Ok(Value::Null) };
     let charset = arguments.charset(0);
     let skipped = charset.character_count(&text).saturating_sub(usize::try_from(wanted).unwrap_or(0));

@@ -22,6 +22,9 @@ pub struct TableAccess {
     pub covering: bool,
     /// Conditions that read nothing of this table: checked once, before anything is read.
     pub gate: Vec<Expr>,
+    /// What columns of keys are compared with that may divide by zero. It is computed once, before anything is read, and what it
+    /// tells of stays a warning in strict mode; nothing is read if it is NULL.
+    pub bounds: Vec<Expr>,
     /// Conditions that an index entry tells alone, tested before its row is read; the others are in `filter`.
     pub entry_filter: Vec<Expr>,
     /// (column, frame position) of what they read of this table.

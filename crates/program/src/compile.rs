@@ -1,6 +1,7 @@
 //! From the tree of a program to instructions.
 use crate::instruction::{
-    CursorPlace, HandlerPlace, Instruction, PieceNames, PiecePlace, Program, RowSlot, Slot,
+    BlockPlace, CursorPlace, HandlerPlace, Instruction, NamedSlot, PieceNames, PiecePlace, Program, RowSlot,
+    Slot,
 };
 use datum::{ColumnType, SqlError};
 use parser::ast::{
@@ -54,6 +55,8 @@ struct Maker<'a> {
     last_scope: Option<(*const Scope<'a>, usize)>,
     /// Where the innermost block with handlers ends.
     block_end: Place,
+    /// The block whose handlers are asked first.
+    asked: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -98,7 +101,9 @@ impl<'a> Maker<'a> {
             names: Vec::new(),
             cursors: Vec::new(),
             handlers: Vec::new(),
+            blocks: Vec::new(),
             instructions: Vec::new(),
+            asked: Vec::new(),
         };
         let mut maker = Maker {
             program,
@@ -107,6 +112,7 @@ impl<'a> Maker<'a> {
             open_blocks: 0,
             last_scope: None,
             block_end: 0,
+            asked: None,
         };
         for cursor in body.cursors {
             let piece = maker.piece(&cursor.query);
@@ -117,6 +123,7 @@ impl<'a> Maker<'a> {
 
     fn emit(&mut self, instruction: Instruction) {
         self.program.instructions.push(instruction);
+        self.program.asked.push(self.asked);
     }
 
     fn new_place(&mut self) -> Place {
@@ -137,7 +144,9 @@ impl<'a> Maker<'a> {
                 let variables = code.scope.variables.iter();
                 let conditions = code.scope.conditions.iter();
                 self.program.names.push(PieceNames {
-                    variables: variables.map(|(name, slot)| ((*name).to_owned(), *slot)).collect(),
+                    variables: variables
+                        .map(|one| NamedSlot { name: one.name.to_owned(), slot: one.slot, place: one.place })
+                        .collect(),
                     conditions: conditions.map(|(name, value)| ((*name).to_owned(), *value)).collect(),
                 });
                 self.program.names.len() - 1
@@ -266,11 +275,14 @@ impl<'a> Maker<'a> {
         self.open_blocks += 1;
         let block_end = self.new_place();
         let outer_end = std::mem::replace(&mut self.block_end, block_end);
+        self.program.blocks.push(BlockPlace { outer: self.asked, handlers: Vec::new() });
+        let outer = self.asked.replace(self.program.blocks.len() - 1);
         self.statements(statements);
         self.block_end = outer_end;
         self.open_blocks -= 1;
         self.set(block_end);
         self.emit(Instruction::Leave(1));
+        self.asked = outer;
         self.set(end);
     }
 
@@ -290,6 +302,12 @@ impl<'a> Maker<'a> {
     fn handler(&mut self, declaration: &HandlerDeclaration<'a>) {
         let number = self.program.handlers.len();
         let over = self.new_place();
+        let own = self.asked;
+        if let Some(own) = own {
+            self.program.blocks[own].handlers.push(number);
+            // In the body the handlers beside it are not asked.
+            self.asked = self.program.blocks[own].outer;
+        }
         self.emit(Instruction::Handler(number));
         self.emit(Instruction::Jump(over));
         self.program.handlers.push(HandlerPlace {
@@ -300,6 +318,7 @@ impl<'a> Maker<'a> {
         });
         self.statement(&declaration.body);
         self.emit(Instruction::HandlerEnd);
+        self.asked = own;
         self.set(over);
     }
 }

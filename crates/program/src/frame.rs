@@ -1,7 +1,7 @@
 //! The blocks that one run of a program is in, with their handlers.
 //!
-//! Invariant: while a handler runs, the handlers of its own block and of those inside are not asked; the blocks that its
-//! body opens are.
+//! Invariant: the handler of a condition is chosen by where the instruction stands in the text: of the innermost block that
+//! declares one that fits. While that one is not declared yet, nobody takes the condition, as in MySQL.
 use crate::condition::RaisedCondition;
 use crate::instruction::Program;
 
@@ -27,6 +27,38 @@ struct Active {
     depth: usize,
     /// Where a handler that continues goes on.
     after: usize,
+}
+
+impl Program {
+    /// The handler for a condition of the instruction at `at`: of the innermost block that declares one, the one that fits
+    /// best.
+    pub fn handler(&self, at: usize, condition: RaisedCondition<'_>) -> Option<usize> {
+        let mut asked = self.asked[at];
+        while let Some(number) = asked {
+            let place = &self.blocks[number];
+            let fits = place.handlers.iter().filter_map(|&handler| {
+                let handled = self.handlers[handler].conditions.iter();
+                let best = handled.filter_map(|handled| condition.fit(*handled)).min()?;
+                Some((best, handler))
+            });
+            if let Some((_, handler)) = fits.min() {
+                return Some(handler);
+            }
+            asked = place.outer;
+        }
+        None
+    }
+}
+
+/// What the end of a handler's body leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HandlerEnd {
+    /// The next instruction.
+    pub next: usize,
+    /// The cursors of the blocks that it leaves.
+    pub cursors: Vec<usize>,
+    /// How many handlers end.
+    pub count: usize,
 }
 
 /// A handler that takes a condition.
@@ -68,22 +100,10 @@ impl Frame {
         self.active.len()
     }
 
-    /// The handler for a condition: of the innermost block that has one, the one that fits best.
-    pub fn reaction(&self, program: &Program, condition: RaisedCondition<'_>) -> Option<Reaction> {
-        for (number, block) in self.blocks.iter().enumerate().rev() {
-            if self.active.iter().any(|active| (active.block..active.depth).contains(&number)) {
-                continue;
-            }
-            let fits = block.handlers.iter().filter_map(|&handler| {
-                let handled = program.handlers[handler].conditions.iter();
-                let best = handled.filter_map(|handled| condition.fit(*handled)).min()?;
-                Some((best, handler))
-            });
-            if let Some((_, handler)) = fits.min() {
-                return Some(Reaction { handler, block: number });
-            }
-        }
-        None
+    /// What a handler does now, if its declaration has been reached.
+    pub fn reaction(&self, handler: usize) -> Option<Reaction> {
+        let block = self.blocks.iter().rposition(|block| block.handlers.contains(&handler))?;
+        Some(Reaction { handler, block })
     }
 
     /// The handler's body begins; `after` is where one that continues goes on. Gives the instruction.
@@ -93,14 +113,18 @@ impl Frame {
         program.handlers[reaction.handler].body
     }
 
-    /// The handler's body has ended. Gives the next instruction, and the cursors that end with blocks it leaves.
-    pub fn end(&mut self, program: &Program) -> Option<(usize, Vec<usize>)> {
+    /// The handler's body has ended. With it end those that run in blocks it leaves.
+    pub fn end(&mut self, program: &Program) -> Option<HandlerEnd> {
         let active = self.active.pop()?;
         let handler = &program.handlers[active.handler];
-        if handler.exits {
-            let cursors = self.leave_to(active.block + 1);
-            return Some((handler.block_end, cursors));
+        if !handler.exits {
+            return Some(HandlerEnd { next: active.after, cursors: self.leave_to(active.depth), count: 1 });
         }
-        Some((active.after, self.leave_to(active.depth)))
+        let before = self.active.len();
+        while self.active.last().is_some_and(|other| other.block > active.block) {
+            self.active.pop();
+        }
+        let count = 1 + before - self.active.len();
+        Some(HandlerEnd { next: handler.block_end, cursors: self.leave_to(active.block + 1), count })
     }
 }

@@ -6,7 +6,7 @@ use datum::ColumnType;
 use parser::ProgramNames;
 use parser::ast::{
     BarredInside, CodeKind, ConditionValue, HandledCondition, ParameterMode, RoutineKind, RowColumn, Scope,
-    Span,
+    Span, VisibleVariable,
 };
 
 #[derive(Debug)]
@@ -27,7 +27,10 @@ pub struct Program {
     pub names: Vec<PieceNames>,
     pub cursors: Vec<CursorPlace>,
     pub handlers: Vec<HandlerPlace>,
+    pub blocks: Vec<BlockPlace>,
     pub instructions: Vec<Instruction>,
+    /// By instruction: the block whose handlers are asked first for its conditions.
+    pub asked: Vec<Option<usize>>,
 }
 
 /// A variable, parameter or column of the changed row.
@@ -59,8 +62,16 @@ pub struct PiecePlace {
 
 #[derive(Debug, Default)]
 pub struct PieceNames {
-    pub variables: Vec<(String, u32)>,
+    pub variables: Vec<NamedSlot>,
     pub conditions: Vec<(String, ConditionValue)>,
+}
+
+/// A variable by the name that is visible, as the parser has it.
+#[derive(Debug)]
+pub struct NamedSlot {
+    pub name: String,
+    pub slot: u32,
+    pub place: u32,
 }
 
 #[derive(Debug)]
@@ -77,6 +88,14 @@ pub struct HandlerPlace {
     pub body: usize,
     /// Where the block ends that an EXIT handler leaves.
     pub block_end: usize,
+}
+
+/// A block with handlers or cursors.
+#[derive(Debug)]
+pub struct BlockPlace {
+    /// The block that is asked after it: the one around it, or around the block whose handler it is in.
+    pub outer: Option<usize>,
+    pub handlers: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +151,11 @@ impl Program {
     /// What the parser needs to read a piece again.
     pub fn piece_names<'a>(&'a self, piece: usize, arena: &'a bumpalo::Bump) -> ProgramNames<'a> {
         let names = &self.names[self.pieces[piece].names];
-        let variables = names.variables.iter().map(|(name, slot)| (name.as_str(), *slot));
+        let variables = names.variables.iter().map(|one| VisibleVariable {
+            name: &one.name,
+            slot: one.slot,
+            place: one.place,
+        });
         let conditions = names.conditions.iter().map(|(name, value)| (name.as_str(), *value));
         let scope = Scope {
             variables: arena.alloc_slice_fill_iter(variables.collect::<Vec<_>>()),

@@ -59,12 +59,13 @@ pub struct Area {
     pub conditions: Vec<Condition>,
     /// By the position of the condition.
     items: Vec<(usize, ConditionItems)>,
+    fresh: u64,
 }
 
 impl Area {
     /// Of one condition without items.
     pub fn of(condition: Condition) -> Area {
-        Area { conditions: vec![condition], items: Vec::new() }
+        Area { conditions: vec![condition], ..Area::default() }
     }
 
     pub fn items_of(&self, position: usize) -> Option<&ConditionItems> {
@@ -86,8 +87,9 @@ pub struct Diagnostics {
     items: Vec<(usize, ConditionItems)>,
     /// Of the condition that comes next.
     next_items: Option<ConditionItems>,
-    /// How many conditions there ever were, and how often they were forgotten.
-    raised: u64,
+    /// How many conditions there were since a statement, or a handler's begin or end, has settled them.
+    fresh: u64,
+    /// How often they were forgotten.
     epoch: u64,
     count: u64,
     error_count: u64,
@@ -103,7 +105,7 @@ impl Default for Diagnostics {
             conditions: Vec::new(),
             items: Vec::new(),
             next_items: None,
-            raised: 0,
+            fresh: 0,
             epoch: 0,
             count: 0,
             error_count: 0,
@@ -121,6 +123,7 @@ impl Diagnostics {
         self.conditions.clear();
         self.items.clear();
         self.next_items = None;
+        self.fresh = 0;
         self.epoch += 1;
         self.count = 0;
         self.error_count = 0;
@@ -133,7 +136,7 @@ impl Diagnostics {
             return;
         }
         self.count += 1;
-        self.raised += 1;
+        self.fresh += 1;
         let items = self.next_items.take();
         if condition.severity == Severity::Error {
             self.error_count += 1;
@@ -156,8 +159,14 @@ impl Diagnostics {
         self.next_items = Some(items);
     }
 
-    pub fn raised(&self) -> u64 {
-        self.raised
+    /// Whether a handler may be called for what is there.
+    pub fn has_fresh(&self) -> bool {
+        self.fresh > 0
+    }
+
+    /// No handler is called for what is there, until there is more.
+    pub fn settle(&mut self) {
+        self.fresh = 0;
     }
 
     pub fn epoch(&self) -> u64 {
@@ -165,7 +174,7 @@ impl Diagnostics {
     }
 
     pub fn area(&self) -> Area {
-        Area { conditions: self.conditions.clone(), items: self.items.clone() }
+        Area { conditions: self.conditions.clone(), items: self.items.clone(), fresh: self.fresh }
     }
 
     /// Puts the conditions of an area in the place of those that are there.
@@ -173,8 +182,22 @@ impl Diagnostics {
         self.count = area.conditions.len() as u64;
         let errors = area.conditions.iter().filter(|one| one.severity == Severity::Error);
         self.error_count = errors.count() as u64;
-        (self.conditions, self.items) = (area.conditions, area.items);
+        (self.conditions, self.items, self.fresh) = (area.conditions, area.items, area.fresh);
         self.epoch += 1;
+    }
+
+    /// Puts the conditions of an area, which a program has found, before those that it leaves.
+    pub fn put_before(&mut self, area: Area) {
+        if area.conditions.is_empty() {
+            self.fresh = self.conditions.len() as u64;
+            return;
+        }
+        let left = self.area();
+        self.replace(area);
+        for (position, condition) in left.conditions.iter().enumerate() {
+            self.next_items = left.items_of(position).cloned();
+            self.add(condition.clone());
+        }
     }
 
     /// A handler has ended that began when there were `count` conditions: those it was called for are settled, unless

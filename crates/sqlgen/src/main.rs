@@ -115,12 +115,14 @@ fn program(seed: &str) -> Result<usize, String> {
     Ok(0)
 }
 
-/// Gives the number of seeds that differ, the smallest of each class first.
+/// Gives the number of seeds that differ otherwise than in argued ways, the smallest of each class first.
 fn programs(reference: &str, tested: &str, first: &str, count: &str) -> Result<usize, String> {
     let begin = |worker| Ok((connect(reference, worker)?, connect(tested, worker)?));
     let mut found = on_workers(first, count, begin, |(reference, tested), seed| {
         compare_programs(seed, reference, tested).into_iter().collect()
     })?;
+    let (argued, mut found): (Vec<_>, Vec<_>) =
+        found.drain(..).partition(|difference| difference.argued().is_some());
     found.sort_by_key(|difference| (difference.class(), difference.statements.concat().len()));
     for class in found.chunk_by(|one, other| one.class() == other.class()) {
         let Some(smallest) = class.first() else { continue };
@@ -129,7 +131,10 @@ fn programs(reference: &str, tested: &str, first: &str, count: &str) -> Result<u
         println!("  reference {}", smallest.reference);
         println!("  tested    {}", smallest.tested);
     }
-    println!("{count} seeds, {} differences", found.len());
+    for difference in &argued {
+        println!("argued seed {}: {}", difference.seed, difference.argued().unwrap_or_default());
+    }
+    println!("{count} seeds, {} differences, {} argued ones", found.len(), argued.len());
     Ok(found.len())
 }
 

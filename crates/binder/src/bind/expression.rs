@@ -20,7 +20,7 @@ impl<'p> Binder<'p> {
                 self.refuse_in_view()?;
                 Ok(self.bind_parameter(index.0 as usize))
             }
-            Kind::Local(index) => Ok(self.bind_local(index.0 as usize)),
+            Kind::Local(local) => Ok(self.bind_local(&local)),
             Kind::Column(reference) => self.bind_column(&reference),
             Kind::UserVariable(name) => self.bind_user_variable(name.name),
             Kind::SystemVariable(variable) => self.bind_system_variable(variable),
@@ -57,6 +57,7 @@ impl<'p> Binder<'p> {
             Kind::AssignVariable { variable, value } => {
                 self.refuse_in_view()?;
                 self.shareable = false;
+                self.conditions.push(setting_is_deprecated());
                 let value = self.bind(value)?;
                 Ok(self.context.bind.set_user_variable(variable.name, value))
             }
@@ -282,6 +283,13 @@ fn cast_name(target: &ColumnType) -> Option<&'static str> {
         TypeKind::LongLong => Some("signed"),
         _ => None,
     }
+}
+
+fn setting_is_deprecated() -> datum::Condition {
+    let message = "Setting user variables within expressions is deprecated and will be removed in a future release. \
+                   Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
+    datum::SqlError { message: message.to_owned(), ..error_code::ER_WARN_DEPRECATED_SYNTAX.with(&[&"", &""]) }
+        .into_warning()
 }
 
 fn binary_is_deprecated() -> datum::Condition {

@@ -53,9 +53,10 @@ impl Binder<'_> {
     }
 
     /// A variable of a stored program: its collation is that of a column.
-    pub fn bind_local(&mut self, index: usize) -> Expr {
-        let mut expr = self.bind_parameter(index);
+    pub fn bind_local(&mut self, local: &ast::Local<'_>) -> Expr {
+        let mut expr = self.bind_parameter(local.index.0 as usize);
         expr.ty.coercibility = Coercibility::Implicit;
+        expr.ty.name = Some(local.shown.into());
         expr
     }
 

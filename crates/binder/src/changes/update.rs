@@ -53,7 +53,9 @@ impl<'p> Binder<'p> {
             .map(|((source, assignments), rules)| BoundUpdateTarget { source, assignments, rules })
             .collect();
         targets.sort_by_key(|target| target.source);
-        Ok(BoundUpdate { rows, targets, ignore: update.ignore, collect_first: !is_single })
+        // In an order of their own all rows are found before the first is changed, as in MySQL.
+        let collect_first = !is_single || !update.order_by.is_empty();
+        Ok(BoundUpdate { rows, targets, ignore: update.ignore, collect_first })
     }
 
     pub fn bind_delete(&mut self, delete: &ast::Delete<'p>) -> Result<BoundDelete, SqlError> {

@@ -19,23 +19,44 @@ pub struct Assigner<'t> {
     pub null_to_default: bool,
     /// Triggers come first: what stays without a value is found behind them (`require_values`).
     pub defers_null: bool,
+    /// A statement tells of NULL in a column once, as INSERT and REPLACE do.
+    pub tells_null_once: bool,
+    /// The statement has IGNORE.
+    pub ignore: bool,
 }
 
 impl<'t> Assigner<'t> {
     pub fn new(table: &'t TableDef, context: &ExecContext<'_>, ignore: bool) -> Assigner<'t> {
         let strict = context.eval.settings.sql_mode.is_strict() && !ignore;
-        Assigner { table, strict, null_to_default: !strict, defers_null: false }
+        Assigner {
+            table,
+            strict,
+            null_to_default: !strict,
+            defers_null: false,
+            tells_null_once: false,
+            ignore,
+        }
     }
 
-    /// The same for rows that triggers may still change.
-    pub fn before_triggers(self, defers_null: bool) -> Assigner<'t> {
-        Assigner { defers_null, ..self }
+    /// Of expressions of the table's own, whose problems are errors.
+    pub fn of_rules(table: &'t TableDef) -> Assigner<'t> {
+        let strict = true;
+        Assigner {
+            table,
+            strict,
+            null_to_default: false,
+            defers_null: false,
+            tells_null_once: false,
+            ignore: false,
+        }
     }
 
-    /// After the triggers: what is still NULL and must not be. `omitted` are the columns that the statement gave no value.
+    /// After the triggers: what is still NULL and must not be. `given` are the columns that a trigger gives values to, whose
+    /// NULL is an error also without strict mode; `omitted` are those that the statement gave no value.
     pub fn require_values(
         &self,
         row: &mut [Value],
+        given: &[usize],
         omitted: &[(usize, DefaultSource)],
         is_insert: bool,
         context: &EvalContext,
@@ -48,7 +69,12 @@ impl<'t> Assigner<'t> {
                 if missing.contains(&column) && !self.null_to_default {
                     return Err(error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&definition.name]));
                 }
-                *value = self.null_value(definition, context)?;
+                let is_given = given.contains(&column);
+                if is_given && !self.ignore {
+                    return Err(error_code::ER_BAD_NULL_ERROR.with(&[&definition.name]));
+                }
+                let tells_null_once = self.tells_null_once && !is_given;
+                *value = Assigner { tells_null_once, ..*self }.null_value(definition, context)?;
             }
         }
         Ok(())
@@ -97,7 +123,10 @@ impl<'t> Assigner<'t> {
         if !self.null_to_default {
             return Err(error);
         }
-        context.session.warn(error.into_warning());
+        match self.tells_null_once {
+            true => context.tell_once(error),
+            false => context.session.warn(error.into_warning()),
+        }
         Ok(column.column_type.implicit_default())
     }
 

@@ -106,7 +106,7 @@ pub async fn update_existing(
         inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
     }
     if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
-        inserter.assigner.require_values(&mut frame, &[], false, context.eval)?;
+        inserter.assigner.require_values(&mut frame, &inserter.given.1, &[], false, context.eval)?;
     }
     if frame == existing {
         inserter.outcome.unchanged_rows += 1;

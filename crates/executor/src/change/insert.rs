@@ -24,6 +24,8 @@ pub struct Inserter<'p> {
     pub handle: ReadyTable,
     pub foreign_keys: ForeignKeys,
     pub assigner: Assigner<'p>,
+    /// The columns that triggers before INSERT, and before UPDATE, give values to.
+    pub(super) given: (Vec<usize>, Vec<usize>),
     pub outcome: Outcome,
     pub(super) filling: Filling,
     generator: Generator,
@@ -77,11 +79,15 @@ impl<'p> Inserter<'p> {
             foreign_keys: ForeignKeys::of(&handle, context),
             filling: Filling::begin(plan, &handle, rows, context),
             handle,
-            assigner: Assigner::new(&plan.table, context, plan.ignore).before_triggers(context.triggers.has(
-                plan.table.id,
-                true,
-                TriggerEvent::Insert,
-            )),
+            given: (
+                context.columns_given(plan.table.id, TriggerEvent::Insert),
+                context.columns_given(plan.table.id, TriggerEvent::Update),
+            ),
+            assigner: Assigner {
+                tells_null_once: true,
+                defers_null: context.triggers.has(plan.table.id, true, TriggerEvent::Insert),
+                ..Assigner::new(&plan.table, context, plan.ignore)
+            },
             outcome: Outcome::default(),
             generator: Generator::new(&plan.table, rows),
             pace: Pace::default(),
@@ -210,7 +216,8 @@ impl Inserter<'_> {
         context.check()?;
         self.pace.count_change().await;
         if context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await? {
-            let required = self.assigner.require_values(&mut row, &self.plan.omitted, true, context.eval);
+            let (given, omitted) = (&self.given.0, &self.plan.omitted);
+            let required = self.assigner.require_values(&mut row, given, omitted, true, context.eval);
             required.map_err(|error| self.below_view(error))?;
         }
         if let Some(rules) = &self.plan.rules {

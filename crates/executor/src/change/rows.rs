@@ -5,7 +5,7 @@
 //! fires them while it is still being made. Rows that foreign keys change with it go on from there inside `table`, and
 //! fire nothing.
 use datum::{SqlError, Value};
-use schema::TriggerEvent;
+use schema::{TableId, TriggerEvent};
 use table::{ChangeOutcome, ReadyTable, TableHandle};
 
 use crate::context::ExecContext;
@@ -65,6 +65,14 @@ impl ExecContext<'_> {
         }
         table.delete_row(self.host.transaction(), row_key, row, self.settings.lock_wait).await?;
         self.fire_after(table, TriggerEvent::Delete, Some(row), None).await
+    }
+
+    /// The columns that triggers before the event give values to.
+    pub(super) fn columns_given(&self, table: TableId, event: TriggerEvent) -> Vec<usize> {
+        match self.triggers.has(table, true, event) {
+            true => self.host.columns_given(table, event),
+            false => Vec::new(),
+        }
     }
 
     /// Fires what comes before an insert or an update; true when there was something that may have changed the row.

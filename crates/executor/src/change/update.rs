@@ -22,6 +22,8 @@ struct Target<'p> {
     handle: ReadyTable,
     foreign_keys: ForeignKeys,
     assigner: Assigner<'p>,
+    /// The columns that triggers give values to.
+    given: Vec<usize>,
     /// With joins: rows already updated, since each is changed once.
     done: SeenKeys,
     /// The statement changes this table under another name as well.
@@ -38,8 +40,11 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
         targets.push(Target {
             foreign_keys: ForeignKeys::of(&handle, context),
             handle,
-            assigner: Assigner::new(&target.table, context, plan.ignore)
-                .before_triggers(context.triggers.has(target.table.id, true, TriggerEvent::Update)),
+            given: context.columns_given(target.table.id, TriggerEvent::Update),
+            assigner: Assigner {
+                defers_null: context.triggers.has(target.table.id, true, TriggerEvent::Update),
+                ..Assigner::new(&target.table, context, plan.ignore)
+            },
             plan: target,
             done: SeenKeys::new(),
             is_twice: plan.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1,
@@ -162,7 +167,7 @@ async fn update_row(
             target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
         }
         if context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await? {
-            target.assigner.require_values(&mut new, &[], false, context.eval)?;
+            target.assigner.require_values(&mut new, &target.given, &[], false, context.eval)?;
         }
         if new == old {
             return context.update_nothing(&target.handle, &old).await;

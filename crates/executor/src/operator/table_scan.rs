@@ -15,7 +15,7 @@ use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::{ExecContext, OneByOne};
 use crate::cooperate::Pace;
-use crate::deferred::{all_hold, truth_after};
+use crate::deferred::{all_hold, are_bounds_known, truth_after};
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, LockMark, ReadMode};
 use expression::{Expr, ExprKind};
@@ -152,7 +152,8 @@ impl<'p> TableScan<'p> {
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
         if std::mem::take(&mut self.restarted) {
-            let is_open = all_hold(&access.gate, &self.base, context).await?;
+            let is_open =
+                are_bounds_known(access, context)? && all_hold(&access.gate, &self.base, context).await?;
             opened.find_ranges(access, &self.base, is_open, context)?;
         }
         let to_sql = |error| table_error(&access.table, error);

@@ -77,7 +77,18 @@ pub fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError>
     if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
         return Ok(());
     }
-    replace(expr, |old| bind.convert(old, ColumnType::bigint()))
+    // A stored TEXT is read without a word, as in MySQL.
+    let is_stored = expr.ty.column.kind.is_large_object()
+        && match expr.kind {
+            ExprKind::Column(_) => true,
+            ExprKind::Parameter(_) => expr.ty.coercibility == Coercibility::Implicit,
+            _ => false,
+        };
+    replace(expr, |old| bind.convert(old, ColumnType::bigint()))?;
+    if is_stored {
+        expr.ty.coercibility = Coercibility::Ignorable;
+    }
+    Ok(())
 }
 
 /// A nullable text type of at most `length` characters.

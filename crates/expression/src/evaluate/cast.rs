@@ -43,7 +43,8 @@ pub(super) fn cast(
         Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&context.settings.time_zone)),
         _ => value,
     };
-    let is_silent = crate::build::is_silent(operand);
+    let is_stored_text = target.kind.is_integer() && node.ty.coercibility == Coercibility::Ignorable;
+    let is_silent = is_stored_text || crate::build::is_silent(operand);
     let mut warn = |warning| {
         if !is_silent {
             context.warn(warning);

@@ -3,7 +3,8 @@
 //! Invariant: `Expr::height` is at most `limits::NESTING_MAX`, so a recursive walk over a tree is bounded.
 use super::{
     Aggregate, BinaryOperator, CastType, CharFunction, FullTextMatch, FunctionCall, Ident, IntervalUnit,
-    JsonValue, LogicalOperator, ObjectName, Query, Span, Trim, UnaryOperator, WeightString, WindowCall,
+    JsonValue, Local, LogicalOperator, ObjectName, Query, Span, Trim, UnaryOperator, WeightString,
+    WindowCall,
 };
 
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ pub enum ExprKind<'a> {
     /// `?`
     Parameter(ParameterIndex),
     /// A variable of a stored program, by the parameter that its value comes in through.
-    Local(ParameterIndex),
+    Local(Local<'a>),
     Column(ColumnReference<'a>),
     /// `@name`; the name as written, without quotes.
     UserVariable(Ident<'a>),

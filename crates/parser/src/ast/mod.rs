@@ -71,8 +71,8 @@ pub use partition::{
 pub use program::{
     AlterEvent, AlterRoutine, BarredInside, Body, Branch, Characteristics, Code, CodeKind, ConditionValue,
     CreateProgram, Cursor, DataAccess, EventHead, EventStatus, HandledCondition, HandlerDeclaration, LabelId,
-    Parameter, ParameterMode, ProgramStatement, Returns, RowColumn, Schedule, Scope, TriggerEvent,
-    TriggerHead, TriggerOrder, Variable,
+    Local, Parameter, ParameterMode, ProgramStatement, Returns, RowColumn, Schedule, Scope, TriggerEvent,
+    TriggerHead, TriggerOrder, Variable, VisibleVariable,
 };
 pub use query::{
     CommonTable, GroupBy, Into, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select,

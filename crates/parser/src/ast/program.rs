@@ -3,7 +3,9 @@
 //! Invariant: names of variables, conditions, cursors and labels are resolved here already: a body speaks of slots and
 //! numbers. SQL inside a body is kept as a piece of text with the names that are visible there (`Code`), so that whoever
 //! runs it reads it again when a plan is due. The parser builds it; crate `program` makes instructions of it.
-use super::{DataType, Definer, Expr, Ident, IntervalUnit, ObjectName, RoutineKind, Span, SqlSecurity};
+use super::{
+    DataType, Definer, Expr, Ident, IntervalUnit, ObjectName, ParameterIndex, RoutineKind, Span, SqlSecurity,
+};
 
 /// CREATE PROCEDURE, FUNCTION, TRIGGER and EVENT.
 #[derive(Debug, Clone, Copy)]
@@ -190,10 +192,28 @@ pub struct Code<'a> {
     pub scope: &'a Scope<'a>,
 }
 
+/// A parameter or variable that a piece of SQL may name.
+#[derive(Debug, Clone, Copy)]
+pub struct VisibleVariable<'a> {
+    pub name: &'a str,
+    pub slot: u32,
+    /// How many others the program declares before it, which errors tell.
+    pub place: u32,
+}
+
+/// A variable or a column of the changed row in an expression.
+#[derive(Debug, Clone, Copy)]
+pub struct Local<'a> {
+    /// The parameter that its value comes in through.
+    pub index: ParameterIndex,
+    /// What errors call it: `x@0`, `NEW.a`.
+    pub shown: &'a str,
+}
+
 /// What names mean at a place of a body; the last entry of a name hides those before it.
 #[derive(Clone, Copy, Default)]
 pub struct Scope<'a> {
-    pub variables: &'a [(&'a str, u32)],
+    pub variables: &'a [VisibleVariable<'a>],
     pub conditions: &'a [(&'a str, ConditionValue)],
 }
 

@@ -4,7 +4,7 @@ use super::expression::power;
 use super::name::invalid_text;
 use crate::ast::{
     Case, ColumnReference, DateArithmetic, Expr, ExprKind, Ident, IntervalUnit, JsonExtract, Literal,
-    LiteralValue, ParameterIndex, Query, TemporalKind, WhenThen,
+    LiteralValue, Local, ParameterIndex, Query, TemporalKind, WhenThen,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
@@ -93,8 +93,9 @@ impl<'a> Parser<'a> {
         if let Some(is_new) = row {
             let name = self.ident_after_dot()?;
             let slot = self.row_slot(is_new, name.name, false)?;
-            let index = ParameterIndex(self.names().use_slot(slot));
-            return self.node(ExprKind::Local(index), start, 0);
+            let row = if is_new { "NEW" } else { "OLD" };
+            let local = self.local(slot, format_args!("{row}.{}", name.name));
+            return self.node(local, start, 0);
         }
         let column = self.column_after_dot(first)?;
         match self.kind() {
@@ -105,9 +106,13 @@ impl<'a> Parser<'a> {
 
     /// The variable of the program at hand that a name means.
     pub fn local_variable(&mut self, name: &str) -> Option<ExprKind<'a>> {
-        let names = self.program.as_mut()?;
-        let slot = names.slot(name)?;
-        Some(ExprKind::Local(ParameterIndex(names.use_slot(slot))))
+        let variable = self.program.as_ref()?.variable(name)?;
+        Some(self.local(variable.slot, format_args!("{}@{}", variable.name, variable.place)))
+    }
+
+    fn local(&mut self, slot: u32, shown: std::fmt::Arguments<'_>) -> ExprKind<'a> {
+        let index = ParameterIndex(self.names().use_slot(slot));
+        ExprKind::Local(Local { index, shown: self.arena.alloc_str(&shown.to_string()) })
     }
 
     fn json_extract(&mut self, column: ColumnReference<'a>, start: u32) -> Result<Expr<'a>> {

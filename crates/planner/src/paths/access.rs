@@ -12,7 +12,7 @@ use crate::planner::Planner;
 use binder::block::{Block, Position, SourceKind};
 use binder::hints::IndexHints;
 use binder::{Switch, TableStatistics};
-use expression::Expr;
+use expression::{Expr, ExprKind};
 use plan::{AccessPath, RangeCondition, Reads, TableAccess};
 use schema::TableDef;
 
@@ -94,6 +94,7 @@ impl Planner<'_> {
             block.sources_of(condition) & 1 << source == 0
                 && !binder::walk::any(condition, &binder::walk::is_volatile)
         };
+        let bounds = dividing_bounds(block, source, table, &choice.path, implied.iter().chain(&checked));
         let (gate, filter) = checked.into_iter().partition(reads_no_row);
         let SourceKind::Stored { hints, .. } = &description.kind else {
             unreachable!("only stored tables have access paths")
@@ -108,6 +109,7 @@ impl Planner<'_> {
             row_key_position,
             covering: choice.covering,
             gate,
+            bounds,
             entry_filter: Vec::new(),
             entry_columns: Vec::new(),
             in_row_order,
@@ -273,4 +275,50 @@ impl Chooser<'_> {
             _ => IndexRanges::default(),
         }
     }
+}
+
+/// What is compared with the first column of a key and may divide by zero: MySQL computes the bounds of ranges apart. A key
+/// that gives one row of a query is not among them.
+fn dividing_bounds<'e>(
+    block: &Block,
+    source: usize,
+    table: &TableDef,
+    path: &AccessPath,
+    conditions: impl Iterator<Item = &'e Expr>,
+) -> Vec<Expr> {
+    let is_changed = block.frame.contains(&Position::RowKey { source });
+    if matches!(path, AccessPath::Point { .. }) && !is_changed {
+        return Vec::new();
+    }
+    let leads_key = |expr: &Expr| match expr.as_column().map(|place| block.frame[place]) {
+        Some(Position::Column { source: of, column }) if of == source => {
+            table.indexes.iter().any(|index| index.parts.first().is_some_and(|part| part.column == column))
+        }
+        _ => false,
+    };
+    let bound = |condition: &'e Expr| match &condition.kind {
+        ExprKind::Compare(_, _, left, right) if leads_key(left) && divides(right) => Some((**right).clone()),
+        ExprKind::Compare(_, _, left, right) if leads_key(right) && divides(left) => Some((**left).clone()),
+        _ => None,
+    };
+    conditions.filter_map(bound).collect()
+}
+
+/// Whether the expression is a division, or made of one, and of nothing but constants and variables.
+fn divides(expr: &Expr) -> bool {
+    use expression::ArithmeticOperator::{Divide, IntegerDivide, Modulo};
+    let is_division =
+        |part: &Expr| matches!(part.kind, ExprKind::Arithmetic(Divide | IntegerDivide | Modulo, ..));
+    let is_other = |part: &Expr| {
+        !matches!(
+            part.kind,
+            ExprKind::Arithmetic(..)
+                | ExprKind::Negate(_)
+                | ExprKind::Cast(_)
+                | ExprKind::Literal(_)
+                | ExprKind::Parameter(_)
+                | ExprKind::UserVariable(_)
+        )
+    };
+    binder::walk::any(expr, &is_division) && !binder::walk::any(expr, &is_other)
 }

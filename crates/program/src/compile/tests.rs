@@ -46,10 +46,16 @@ fn the_innermost_block_with_a_handler_takes_the_condition() {
     frame.enter();
     frame.add_handler(1);
     frame.add_handler(2);
-    let reaction = frame.reaction(&made, raised).expect("there are three");
-    assert_eq!(reaction.handler, 2, "a number is the best fit");
-    assert_eq!(made.instructions[frame.begin(&made, &reaction, 7)], Instruction::Run(2));
-    let outer = frame.reaction(&made, raised).expect("the outer one is not hidden");
-    assert_eq!(outer.handler, 0);
-    assert_eq!(frame.end(&made).map(|(next, _)| next), Some(7));
+    let at = |instruction| made.instructions.iter().position(|one| *one == instruction).expect("it is there");
+    let inner = made.handler(at(Instruction::Run(3)), raised).expect("there are three");
+    assert_eq!(inner, 2, "a number is the best fit");
+    let mut undeclared = Frame::default();
+    undeclared.enter();
+    undeclared.add_handler(0);
+    assert!(undeclared.reaction(inner).is_none(), "it is not declared yet, and hides the outer one");
+    let reaction = frame.reaction(inner).expect("it is declared");
+    let body = frame.begin(&made, &reaction, 7);
+    assert_eq!(made.instructions[body], Instruction::Run(2));
+    assert_eq!(made.handler(body, raised), Some(0), "the outer one is not hidden");
+    assert_eq!(frame.end(&made).map(|end| end.next), Some(7));
 }

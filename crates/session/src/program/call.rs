@@ -229,7 +229,7 @@ fn targets_of(
         targets.push(match (mode, argument.kind) {
             (ParameterMode::In, _) => Target::Nothing,
             (_, ExprKind::UserVariable(name)) => Target::UserVariable(name.name.to_lowercase()),
-            (_, ExprKind::Local(index)) => Target::Slot(request.locals[index.0 as usize]),
+            (_, ExprKind::Local(local)) => Target::Slot(request.locals[local.index.0 as usize]),
             (_, ExprKind::Parameter(_)) => Target::Parameter,
             _ => return Err(error_code::ER_SP_NOT_VAR_ARG.with(&[&(position + 1), &full])),
         });

@@ -44,18 +44,7 @@ impl StatementHost for Session {
                 let from = super::call::type_of(&value);
                 self.assign(&mut run, slot, value, &from)?;
             }
-            let before = self.shared.diagnostics.lock().area();
             self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
-            // What its statements have told is settled with it, but for what its last one has.
-            let told = {
-                let mut diagnostics = self.shared.diagnostics.lock();
-                let told = diagnostics.conditions().to_vec();
-                diagnostics.replace(before);
-                told
-            };
-            for condition in told {
-                self.shared.diagnostics.lock().add(condition);
-            }
             let name = &shared.live.definition.name;
             run.returned.ok_or_else(|| error_code::ER_SP_NORETURNEND.with(&[&name]))
         })
@@ -109,6 +98,10 @@ impl StatementHost for Session {
         })
     }
 
+    fn columns_given(&self, table: TableId, event: schema::TriggerEvent) -> Vec<usize> {
+        self.columns_of_triggers(table, event)
+    }
+
     fn may_fill(&self, table: &ReadyTable) -> bool {
         self.may_fill && !table.definition().temporary
     }
@@ -140,9 +133,7 @@ impl Session {
                 value.is_null() && column.is_new && firing.old.is_none() && shared.generates(position);
             run.values[column.slot] = if is_due { Value::Int(0) } else { value };
         }
-        let before = self.shared.diagnostics.lock().area();
         self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
-        self.shared.diagnostics.lock().replace(before);
         if let Some(NewRow::Changeable(new)) = &mut firing.new {
             for (column, &position) in columns.filter(|(column, _)| column.is_new && column.is_assigned) {
                 new[position] = std::mem::take(&mut run.values[column.slot]);

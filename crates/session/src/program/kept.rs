@@ -13,8 +13,8 @@ use instance::{
     PreparedPlan, SharedProgram,
 };
 use parser::ast::{
-    BinaryOperator, Expr, ExprKind, Ident, IsTest, ObjectName, ParameterIndex, ParameterMode, Statement,
-    StatementKind,
+    BinaryOperator, Expr, ExprKind, Ident, IsTest, Local, ObjectName, ParameterIndex, ParameterMode,
+    Statement, StatementKind,
 };
 use parser::{Piece, parse_piece};
 use schema::ProgramKind;
@@ -123,12 +123,12 @@ impl Session {
             let output = match (mode, argument.kind) {
                 (ParameterMode::In, _) => None,
                 (_, ExprKind::UserVariable(name)) => Some(IntoTarget::UserVariable(name.name.to_lowercase())),
-                (_, ExprKind::Local(index)) => Some(IntoTarget::Slot(used[index.0 as usize])),
+                (_, ExprKind::Local(local)) => Some(IntoTarget::Slot(used[local.index.0 as usize])),
                 _ => return Ok(None),
             };
             let input = match (mode, argument.kind) {
                 (ParameterMode::Out, _) => None,
-                (_, ExprKind::Local(index)) => Some(CallInput::Slot(used[index.0 as usize])),
+                (_, ExprKind::Local(local)) => Some(CallInput::Slot(used[local.index.0 as usize])),
                 _ => {
                     let prepared = self.plan_values(run, std::slice::from_ref(argument), used)?;
                     let is_simple = lone_expression(&prepared.plan).is_some();
@@ -210,7 +210,8 @@ fn tested<'a>(expr: Expr<'a>, test: Test, used: &mut Vec<usize>, arena: &'a Bump
             used.push(slot);
             used.len() - 1
         });
-        let local = Expr { kind: ExprKind::Local(ParameterIndex(index as u32)), span, height: 1 };
+        let local = Local { index: ParameterIndex(index as u32), shown: "?" };
+        let local = Expr { kind: ExprKind::Local(local), span, height: 1 };
         operand = Expr {
             kind: ExprKind::Binary {
                 operator: BinaryOperator::Equal,

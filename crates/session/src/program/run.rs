@@ -10,6 +10,7 @@ use env::coroutine::roomy;
 use env::yield_now;
 use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
+use schema::ProgramKind;
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
 use super::piece::ValueUse;
@@ -115,7 +116,8 @@ impl Session {
         Ok(())
     }
 
-    /// A program that a statement calls begins, runs to its end and is left.
+    /// A program that a statement calls begins, runs to its end and is left. Its conditions come behind those that were there,
+    /// but for those of a trigger, which are settled with it.
     pub(super) async fn run_called(
         &mut self,
         run: &mut Run,
@@ -124,12 +126,19 @@ impl Session {
     ) -> Result<(), SqlError> {
         let depth = self.programs.depth();
         let shared = run.shared.clone();
+        let before = self.shared.diagnostics.lock().area();
         let result = match self.enter_program(&shared) {
             Ok(()) => roomy(Box::pin(self.run_program(run, shield, sink))).await,
             Err(error) => Some(Err(error)),
         };
         self.leave_programs(depth);
-        result.unwrap_or_else(|| Err(ER_STACK_OVERRUN.plain()))
+        let result = result.unwrap_or_else(|| Err(ER_STACK_OVERRUN.plain()));
+        let mut diagnostics = self.shared.diagnostics.lock();
+        match shared.live.definition.kind {
+            ProgramKind::Trigger if result.is_ok() => diagnostics.replace(before),
+            _ => diagnostics.put_before(before),
+        }
+        result
     }
 
     /// Runs the program to its end.
@@ -141,7 +150,6 @@ impl Session {
     ) -> Result<(), SqlError> {
         let shared = run.shared.clone();
         let (mut at, mut pace) = (0, 0u32);
-        let mut raised = self.shared.diagnostics.lock().raised();
         loop {
             pace += 1;
             if pace.is_multiple_of(INSTRUCTIONS_BETWEEN_PAUSES) {
@@ -153,17 +161,15 @@ impl Session {
                 None => self.step(run, &shared, at, shield, sink).await,
             };
             at = match result {
-                Ok(Next::End) => return Ok(()),
-                Ok(Next::At(next)) => {
-                    let now = self.shared.diagnostics.lock().raised();
-                    let count = now - std::mem::replace(&mut raised, now);
-                    if count == 0 { next } else { self.react_to_warnings(run, count, next) }
-                }
+                Ok(next) => match (self.react_to_warnings(run, &shared, at, &next), next) {
+                    (Some(handler), _) => handler,
+                    (None, Next::At(next)) => next,
+                    (None, Next::End) => return Ok(()),
+                },
                 Err(error) => {
                     let next = self.react_to_error(run, &shared, at, error)?;
                     let status = self.status_flags().with(StatusFlags::MORE_RESULTS);
                     sink.end_unfinished(&StatusInfo { status, ..StatusInfo::default() });
-                    raised = self.shared.diagnostics.lock().raised();
                     next
                 }
             };
@@ -357,7 +363,10 @@ impl Session {
         }
         self.shared.row_count.store(-1, Relaxed);
         let raised = RaisedCondition { error: &error, severity: Severity::Error };
-        let Some(reaction) = run.frame.reaction(&shared.program, raised) else { return Err(error) };
+        let handler = shared.program.handler(at, raised);
+        let Some(reaction) = handler.and_then(|handler| run.frame.reaction(handler)) else {
+            return Err(error);
+        };
         let after = match shared.program.instructions[at] {
             Instruction::JumpUnless { after, .. } | Instruction::Operand { after, .. } => after,
             _ => at + 1,
@@ -379,7 +388,8 @@ impl Session {
         after: usize,
     ) -> usize {
         let shared = run.shared.clone();
-        let diagnostics = self.shared.diagnostics.lock();
+        let mut diagnostics = self.shared.diagnostics.lock();
+        diagnostics.settle();
         run.began.push((diagnostics.epoch(), diagnostics.conditions().len()));
         drop(diagnostics);
         self.programs.handled.push(area);
@@ -387,34 +397,48 @@ impl Session {
     }
 
     fn end_handler(&mut self, run: &mut Run, shared: &SharedProgram, at: usize) -> Next {
-        self.programs.handled.pop();
-        if let Some((epoch, count)) = run.began.pop() {
-            self.shared.diagnostics.lock().forget_handled(epoch, count);
-        }
-        match run.frame.end(&shared.program) {
-            Some((next, ended)) => {
-                run.close_cursors(ended);
-                Next::At(next)
+        let Some(end) = run.frame.end(&shared.program) else { return Next::At(at + 1) };
+        for _ in 0..end.count {
+            self.programs.handled.pop();
+            if let Some((epoch, count)) = run.began.pop() {
+                self.shared.diagnostics.lock().forget_handled(epoch, count);
             }
-            None => Next::At(at + 1),
         }
+        self.shared.diagnostics.lock().settle();
+        run.close_cursors(end.cursors);
+        Next::At(end.next)
     }
 
-    /// The instruction after `count` new conditions that are no errors.
-    fn react_to_warnings(&mut self, run: &mut Run, count: u64, next: usize) -> usize {
-        let conditions = self.shared.diagnostics.lock().conditions().to_vec();
-        let fresh = conditions.len().saturating_sub(count as usize);
-        let mut found = None;
-        for condition in conditions[fresh..].iter().filter(|one| one.severity != Severity::Error) {
+    /// The first instruction of the handler for the conditions that are there and no errors, if one was raised since they were
+    /// settled: the last one that is handled counts, also one of a statement before. Behind RETURN, too.
+    fn react_to_warnings(
+        &mut self,
+        run: &mut Run,
+        shared: &SharedProgram,
+        at: usize,
+        next: &Next,
+    ) -> Option<usize> {
+        let after = match (&shared.program.instructions[at], next) {
+            // Neither is anything in MySQL, which looks for handlers behind all that it does.
+            (Instruction::Enter | Instruction::End, _) => return None,
+            (Instruction::Jump(target), _) if *target == at + 1 => return None,
+            (_, Next::At(next)) => *next,
+            (_, Next::End) => at + 1,
+        };
+        let diagnostics = self.shared.diagnostics.lock();
+        if !diagnostics.has_fresh() {
+            return None;
+        }
+        let found = diagnostics.conditions().iter().rev().find_map(|condition| {
             let raised = RaisedCondition { error: &condition.error, severity: condition.severity };
-            if let Some(reaction) = run.frame.reaction(&run.shared.program, raised) {
-                found = Some((reaction, condition.clone()));
-            }
-        }
-        match found {
-            Some((reaction, condition)) => self.begin_handler(run, &reaction, Area::of(condition), next),
-            None => next,
-        }
+            let is_asked = condition.severity != Severity::Error;
+            let handler = is_asked.then(|| shared.program.handler(at, raised)).flatten()?;
+            Some((handler, condition.clone()))
+        });
+        drop(diagnostics);
+        let (handler, condition) = found?;
+        let reaction = run.frame.reaction(handler)?;
+        Some(self.begin_handler(run, &reaction, Area::of(condition), after))
     }
 
     /// Counts a statement of a program.

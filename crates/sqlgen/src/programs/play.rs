@@ -17,12 +17,16 @@ pub struct ProgramDifference {
 }
 
 impl ProgramDifference {
-    /// What differences have in common: the first lines that are not the same, without numbers.
-    pub fn class(&self) -> String {
+    /// The first lines that are not the same.
+    pub(super) fn first_lines(&self) -> (Option<&str>, Option<&str>) {
         let lines = self.reference.lines().map(Some).chain(std::iter::repeat(None));
         let others = self.tested.lines().map(Some).chain(std::iter::repeat(None));
-        let found = lines.zip(others).find(|(one, other)| one != other || one.is_none());
-        let (one, other) = found.unwrap_or_default();
+        lines.zip(others).find(|(one, other)| one != other || one.is_none()).unwrap_or_default()
+    }
+
+    /// What differences have in common: the first lines that are not the same, without numbers.
+    pub fn class(&self) -> String {
+        let (one, other) = self.first_lines();
         let shown = |line: Option<&str>| {
             let line = line.unwrap_or("nothing");
             let end = line.find(':').filter(|_| line.starts_with("ERROR")).unwrap_or(line.len().min(60));

@@ -18,7 +18,10 @@ const COUNTED_PER_ROW: usize = 4;
 
 /// Whether the path's records are the rows, whatever is in them.
 pub(super) fn counts_records(access: &TableAccess) -> bool {
-    let is_whole = access.filter.is_empty() && access.entry_filter.is_empty() && access.gate.is_empty();
+    let is_whole = access.filter.is_empty()
+        && access.entry_filter.is_empty()
+        && access.gate.is_empty()
+        && access.bounds.is_empty();
     let has_ranges = matches!(
         access.path,
         AccessPath::FullScan | AccessPath::IndexScan { .. } | AccessPath::Ranges { .. }

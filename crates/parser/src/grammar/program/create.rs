@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         }
         let name = self.ident()?;
         let data_type = self.collated_type()?;
-        if self.names().visible.iter().any(|(known, _)| is_same(known, name.name)) {
+        if self.names().visible.iter().any(|known| is_same(known.name, name.name)) {
             return Err(self.program_error(1330, format!("Duplicate parameter: {}", name.name)));
         }
         self.names().declare(Variable { name: name.name, data_type: Some(data_type) });

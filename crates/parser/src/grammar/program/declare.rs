@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
         let mut slots = Vec::with_capacity_in(names.len(), self.arena);
         for name in names {
             let known = &self.names().visible[block.visible..];
-            if known.iter().any(|(known, _)| is_same(known, name.name)) {
+            if known.iter().any(|known| is_same(known.name, name.name)) {
                 return Err(self.program_error(1331, format!("Duplicate variable: {}", name.name)));
             }
             slots.push(self.names().declare(Variable { name: name.name, data_type: Some(data_type) }));

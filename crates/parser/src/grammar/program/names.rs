@@ -3,6 +3,7 @@
 //! Invariant: slots are given out in the order of the text and never twice, so a body that is read again has the same.
 use crate::ast::{
     BarredInside, ConditionValue, Cursor, LabelId, RoutineKind, RowColumn, Scope, TriggerEvent, Variable,
+    VisibleVariable,
 };
 use bumpalo::Bump;
 
@@ -10,13 +11,15 @@ pub struct ProgramNames<'a> {
     pub kind: RoutineKind,
     pub trigger: Option<(bool, TriggerEvent)>,
     /// Visible names, inner ones later.
-    pub visible: Vec<(&'a str, u32)>,
+    pub visible: Vec<VisibleVariable<'a>>,
     pub conditions: Vec<(&'a str, ConditionValue)>,
     pub visible_cursors: Vec<(&'a str, u32)>,
     /// Open labels: name, number, whether a loop has it.
     pub labels: Vec<(Option<&'a str>, LabelId, bool)>,
     pub label_count: u32,
     pub variables: Vec<Variable<'a>>,
+    /// How many variables have a name.
+    named_count: u32,
     pub cursors: Vec<Cursor<'a>>,
     pub row_columns: Vec<RowColumn<'a>>,
     /// The slots that the piece of SQL at hand reads, by the index of its parameter.
@@ -41,6 +44,7 @@ impl<'a> ProgramNames<'a> {
             labels: Vec::new(),
             label_count: 0,
             variables: Vec::new(),
+            named_count: 0,
             cursors: Vec::new(),
             row_columns: Vec::new(),
             used: Vec::new(),
@@ -67,8 +71,12 @@ impl<'a> ProgramNames<'a> {
         matches!(self.kind, RoutineKind::Function | RoutineKind::Trigger)
     }
 
+    pub fn variable(&self, name: &str) -> Option<VisibleVariable<'a>> {
+        self.visible.iter().rev().find(|known| is_same(known.name, name)).copied()
+    }
+
     pub fn slot(&self, name: &str) -> Option<u32> {
-        self.visible.iter().rev().find(|(known, _)| is_same(known, name)).map(|(_, slot)| *slot)
+        self.variable(name).map(|variable| variable.slot)
     }
 
     pub fn condition(&self, name: &str) -> Option<ConditionValue> {
@@ -88,7 +96,8 @@ impl<'a> ProgramNames<'a> {
     pub fn declare(&mut self, variable: Variable<'a>) -> u32 {
         let slot = self.variables.len() as u32;
         self.variables.push(variable);
-        self.visible.push((variable.name, slot));
+        self.visible.push(VisibleVariable { name: variable.name, slot, place: self.named_count });
+        self.named_count += 1;
         self.scope = None;
         slot
     }
