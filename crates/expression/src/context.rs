@@ -129,8 +129,9 @@ pub struct EvalContext {
     pub session: Arc<dyn SessionServices>,
     /// The statement changes rows under strict sql_mode: conversions and divisions that would only warn fail.
     pub is_strict_change: bool,
-    /// What is evaluated now only warns.
+    /// What is evaluated now only warns, or is an error only where the statement changes rows.
     is_unraised: AtomicBool,
+    is_told_to_session: AtomicBool,
     /// What calls that wait ask and have been told.
     pub deferred: Deferred,
     /// Values of CASE operands while their conditions are evaluated.
@@ -158,6 +159,7 @@ impl EvalContext {
             session,
             is_strict_change: false,
             is_unraised: AtomicBool::new(false),
+            is_told_to_session: AtomicBool::new(false),
             deferred: Deferred::default(),
             case_operands: CaseOperands::default(),
             refusal: Mutex::new(None),
@@ -245,15 +247,27 @@ impl EvalContext {
 
     /// Evaluates what tells of no errors but by failing: warnings stay warnings.
     pub fn unraised<T>(&self, evaluate: impl FnOnce(&EvalContext) -> T) -> T {
-        let before = self.is_unraised.swap(true, Relaxed);
+        self.with(&self.is_unraised, evaluate)
+    }
+
+    /// Evaluates a constant as MySQL does before a statement runs: a value that is assigned does not fail for it, a change does.
+    pub fn prepared<T>(&self, evaluate: impl FnOnce(&EvalContext) -> T) -> T {
+        self.with(&self.is_told_to_session, evaluate)
+    }
+
+    fn with<T>(&self, flag: &AtomicBool, evaluate: impl FnOnce(&EvalContext) -> T) -> T {
+        let before = flag.swap(true, Relaxed);
         let value = evaluate(self);
-        self.is_unraised.store(before, Relaxed);
+        flag.store(before, Relaxed);
         value
     }
 
     pub fn warn(&self, error: SqlError) {
         if self.is_unraised.load(Relaxed) {
             return self.session.warn_only(error.into_warning());
+        }
+        if self.is_told_to_session.load(Relaxed) {
+            return self.session.warn(error.into_warning());
         }
         if self.is_strict_change && is_refused_in_changes(&error) {
             let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -346,12 +360,13 @@ impl SessionServices for NoSession {
 /// Warnings about values, which strict changes refuse; others (a cut GROUP_CONCAT, say) stay warnings.
 fn is_refused_in_changes(error: &SqlError) -> bool {
     use datum::error_code::{
-        ER_DIVISION_BY_ZERO, ER_TRUNCATED_WRONG_VALUE, ER_WARN_DATA_OUT_OF_RANGE, ER_WRONG_VALUE,
-        ER_WRONG_VALUE_FOR_TYPE, WARN_DATA_TRUNCATED,
+        ER_DIVISION_BY_ZERO, ER_TRUNCATED_WRONG_VALUE, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+        ER_WARN_DATA_OUT_OF_RANGE, ER_WRONG_VALUE, ER_WRONG_VALUE_FOR_TYPE, WARN_DATA_TRUNCATED,
     };
     [
         ER_DIVISION_BY_ZERO,
         ER_TRUNCATED_WRONG_VALUE,
+        ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
         ER_WARN_DATA_OUT_OF_RANGE,
         ER_WRONG_VALUE,
         ER_WRONG_VALUE_FOR_TYPE,

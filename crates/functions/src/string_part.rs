@@ -109,7 +109,7 @@ fn without_text(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if let ExprKind::Cast(count) = &arguments.exprs[1].kind
         && matches!(count.kind, ExprKind::Literal(_))
     {
-        arguments.integer(1)?;
+        arguments.context.prepared(|_| arguments.integer(1))?;
     }
     Ok(Value::Null)
 }

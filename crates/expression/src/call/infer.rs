@@ -77,13 +77,15 @@ pub fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError>
     if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
         return Ok(());
     }
-    // A stored TEXT is read without a word, as in MySQL.
-    let is_stored = expr.ty.column.kind.is_large_object()
-        && match expr.kind {
-            ExprKind::Column(_) => true,
-            ExprKind::Parameter(_) => expr.ty.coercibility == Coercibility::Implicit,
-            _ => false,
-        };
+    // A stored TEXT is read without a word, as in MySQL, and so is a user variable.
+    let is_stored = match expr.kind {
+        ExprKind::UserVariable(_) => expr.ty.column.kind.is_string(),
+        ExprKind::Column(_) => expr.ty.column.kind.is_large_object(),
+        ExprKind::Parameter(_) => {
+            expr.ty.column.kind.is_large_object() && expr.ty.coercibility == Coercibility::Implicit
+        }
+        _ => false,
+    };
     replace(expr, |old| bind.convert(old, ColumnType::bigint()))?;
     if is_stored {
         expr.ty.coercibility = Coercibility::Ignorable;

@@ -148,29 +148,25 @@ fn is_computed(expr: &Expr, context: &EvalContext) -> bool {
     }
 }
 
-/// The value as an exact number. Of a column's text in which there is none another warning tells as well, and alone where
-/// it is a TEXT or a function's text, of which nothing is told that only begins with a number.
+/// The value as an exact number. Of a text of a column or a program's variable in which there is none another warning tells as
+/// well, and alone where it is a TEXT or a function's text, of which nothing is told that only begins with a number.
 pub(super) fn decimal_of(operand: &Expr, value: &Value, context: &EvalContext) -> Option<Decimal> {
     let column = &operand.ty.column;
-    let is_column = matches!(operand.kind, ExprKind::Column(_));
+    let is_stored = match operand.kind {
+        ExprKind::Column(_) => true,
+        ExprKind::Parameter(_) => operand.ty.coercibility == Coercibility::Implicit,
+        _ => false,
+    };
     let mut is_told = false;
-    if is_column
-        && let Value::Bytes(text) = value
-        && Decimal::parse_prefix(text).consumed == 0
-    {
-        let warning = error_code::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD;
-        context.warn(warning.with(&[&"DECIMAL", &shown(text), &"", &-1]));
-        is_told = column.is_stored_object();
-    }
     if column.kind.is_string()
-        && is_made_text(operand)
+        && (is_stored || is_made_text(operand))
         && let Value::Bytes(text) = value
     {
         if Decimal::parse_prefix(text).consumed == 0 {
             let warning = error_code::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD;
             context.warn(warning.with(&[&"DECIMAL", &0, &"", &-1]));
         }
-        is_told = true;
+        is_told = !is_stored || column.is_stored_object() || column.kind.is_large_object();
     }
     value.to_decimal(column, &mut |warning| {
         if !is_told {

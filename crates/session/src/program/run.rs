@@ -422,6 +422,8 @@ impl Session {
             // Neither is anything in MySQL, which looks for handlers behind all that it does.
             (Instruction::Enter | Instruction::End, _) => return None,
             (Instruction::Jump(target), _) if *target == at + 1 => return None,
+            // As behind an error: a statement whose condition warned is left.
+            (Instruction::JumpUnless { after, .. } | Instruction::Operand { after, .. }, _) => *after,
             (_, Next::At(next)) => *next,
             (_, Next::End) => at + 1,
         };

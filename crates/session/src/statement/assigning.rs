@@ -149,7 +149,11 @@ impl Session {
         }
         let mut rows = CollectRows::default();
         // What goes to variables of the program is assigned; conditions on rows of tables are not.
-        let has_no_table = prepared.plan.tables.is_empty();
+        let is_of_dual = |node: &plan::Node| match &node.kind {
+            NodeKind::Project { input, .. } => matches!(input.kind, NodeKind::Dual),
+            _ => false,
+        };
+        let has_no_table = is_of_dual(&query.root);
         let is_assigned = targets.iter().any(|target| matches!(target, IntoTarget::Slot(_))) && has_no_table;
         let is_strict = is_assigned && self.settings.sql_mode.is_strict() || self.is_assigned_strictly();
         let collected = self.collect(prepared, parameters, is_strict, &mut rows).await;
