@@ -26,9 +26,6 @@ pub trait StatementHost {
     /// Runs the triggers of one sort on one row.
     fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>>;
 
-    /// The columns that triggers before the event give values to.
-    fn columns_given(&self, table: TableId, event: TriggerEvent) -> Vec<usize>;
-
     /// Whether the running statement may fill the table at once, if that is empty.
     fn may_fill(&self, table: &ReadyTable) -> bool;
 
@@ -52,8 +49,11 @@ pub struct Firing<'a> {
 
 /// All columns as they become.
 pub enum NewRow<'a> {
-    /// Of a trigger that may change them.
-    Changeable(&'a mut Vec<Value>),
+    /// Of a trigger that may change them; `given` becomes the columns that it has given values to.
+    Changeable {
+        row: &'a mut Vec<Value>,
+        given: &'a mut Vec<usize>,
+    },
     Final(&'a [Value]),
 }
 

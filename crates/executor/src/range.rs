@@ -84,6 +84,7 @@ impl RangeBuilder<'_> {
         let mut key = Vec::with_capacity(32);
         for (part, expr) in self.parts.iter().zip(values) {
             let value = expr.eval_ref(self.frame, self.context)?;
+            self.context.check_refusal()?;
             let column_type = self.table.columns[part.column].key_type();
             self.warn_of_constant(&value, expr, column_type)?;
             match bound_of(&value, &expr.ty.column, column_type, self.context) {
@@ -132,6 +133,7 @@ impl RangeBuilder<'_> {
         let mut keys = Vec::with_capacity(values.len());
         for expr in values {
             let value = expr.eval_ref(self.frame, self.context)?.into_owned();
+            self.context.check_refusal()?;
             self.warn_of_constant(&value, expr, column_type)?;
             match self.equal_value(part, column_type, &value, &expr.ty.column)? {
                 Some(found) => keys.extend(found),

@@ -60,24 +60,35 @@ pub struct Area {
     /// By the position of the condition.
     items: Vec<(usize, ConditionItems)>,
     fresh: u64,
+    /// Which one a handler was called for, unless it is the last.
+    handled: Option<usize>,
 }
 
 impl Area {
-    /// Of one condition without items.
-    pub fn of(condition: Condition) -> Area {
-        Area { conditions: vec![condition], ..Area::default() }
-    }
-
     pub fn items_of(&self, position: usize) -> Option<&ConditionItems> {
         self.items.iter().find(|(of, _)| *of == position).map(|(_, items)| items)
     }
 
-    pub fn pop_last(&mut self) -> Option<(Condition, ConditionItems)> {
-        let condition = self.conditions.pop()?;
-        let position = self.conditions.len();
+    /// The same for a handler of the condition at that position.
+    pub fn handled_at(self, position: usize) -> Area {
+        Area { handled: Some(position), ..self }
+    }
+
+    fn handled(&self) -> Option<usize> {
+        self.handled.or(self.conditions.len().checked_sub(1))
+    }
+
+    /// What a handler was called for.
+    pub fn handled_condition(&self) -> Option<&Condition> {
+        self.conditions.get(self.handled()?)
+    }
+
+    pub fn take_handled(&mut self) -> Option<(Condition, ConditionItems)> {
+        let position = self.handled()?;
         let items = self.items_of(position).cloned().unwrap_or_default();
         self.items.retain(|(of, _)| *of != position);
-        Some((condition, items))
+        self.items.iter_mut().filter(|(of, _)| *of > position).for_each(|(of, _)| *of -= 1);
+        (position < self.conditions.len()).then(|| (self.conditions.remove(position), items))
     }
 }
 
@@ -174,7 +185,12 @@ impl Diagnostics {
     }
 
     pub fn area(&self) -> Area {
-        Area { conditions: self.conditions.clone(), items: self.items.clone(), fresh: self.fresh }
+        Area {
+            conditions: self.conditions.clone(),
+            items: self.items.clone(),
+            fresh: self.fresh,
+            handled: None,
+        }
     }
 
     /// Puts the conditions of an area in the place of those that are there.

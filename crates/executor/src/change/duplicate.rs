@@ -105,8 +105,9 @@ pub async fn update_existing(
     if frame != existing {
         inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
     }
-    if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
-        inserter.assigner.require_values(&mut frame, &inserter.given.1, &[], false, context.eval)?;
+    let fired = context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame);
+    if let Some(given) = fired.await? {
+        inserter.assigner.require_values(&mut frame, &given, &[], false, context.eval)?;
     }
     if frame == existing {
         inserter.outcome.unchanged_rows += 1;

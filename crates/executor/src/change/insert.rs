@@ -24,8 +24,6 @@ pub struct Inserter<'p> {
     pub handle: ReadyTable,
     pub foreign_keys: ForeignKeys,
     pub assigner: Assigner<'p>,
-    /// The columns that triggers before INSERT, and before UPDATE, give values to.
-    pub(super) given: (Vec<usize>, Vec<usize>),
     pub outcome: Outcome,
     pub(super) filling: Filling,
     generator: Generator,
@@ -79,10 +77,6 @@ impl<'p> Inserter<'p> {
             foreign_keys: ForeignKeys::of(&handle, context),
             filling: Filling::begin(plan, &handle, rows, context),
             handle,
-            given: (
-                context.columns_given(plan.table.id, TriggerEvent::Insert),
-                context.columns_given(plan.table.id, TriggerEvent::Update),
-            ),
             assigner: Assigner {
                 tells_null_once: true,
                 defers_null: context.triggers.has(plan.table.id, true, TriggerEvent::Insert),
@@ -215,9 +209,10 @@ impl Inserter<'_> {
     ) -> Result<(), SqlError> {
         context.check()?;
         self.pace.count_change().await;
-        if context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await? {
-            let (given, omitted) = (&self.given.0, &self.plan.omitted);
-            let required = self.assigner.require_values(&mut row, given, omitted, true, context.eval);
+        let fired = context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await?;
+        if let Some(given) = fired {
+            let omitted = &self.plan.omitted;
+            let required = self.assigner.require_values(&mut row, &given, omitted, true, context.eval);
             required.map_err(|error| self.below_view(error))?;
         }
         if let Some(rules) = &self.plan.rules {

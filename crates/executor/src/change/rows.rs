@@ -5,7 +5,7 @@
 //! fires them while it is still being made. Rows that foreign keys change with it go on from there inside `table`, and
 //! fire nothing.
 use datum::{SqlError, Value};
-use schema::{TableId, TriggerEvent};
+use schema::TriggerEvent;
 use table::{ChangeOutcome, ReadyTable, TableHandle};
 
 use crate::context::ExecContext;
@@ -67,30 +67,23 @@ impl ExecContext<'_> {
         self.fire_after(table, TriggerEvent::Delete, Some(row), None).await
     }
 
-    /// The columns that triggers before the event give values to.
-    pub(super) fn columns_given(&self, table: TableId, event: TriggerEvent) -> Vec<usize> {
-        match self.triggers.has(table, true, event) {
-            true => self.host.columns_given(table, event),
-            false => Vec::new(),
-        }
-    }
-
-    /// Fires what comes before an insert or an update; true when there was something that may have changed the row.
+    /// Fires what comes before an insert or an update; gives the columns that have got values there, if anything was fired.
     pub(super) async fn fire_before(
         &mut self,
         table: &TableHandle,
         event: TriggerEvent,
         old: Option<&[Value]>,
         new: &mut Vec<Value>,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<Option<Vec<usize>>, SqlError> {
         let id = table.definition().id;
         if !self.triggers.has(id, true, event) {
-            return Ok(false);
+            return Ok(None);
         }
-        let new = Some(NewRow::Changeable(new));
+        let mut given = Vec::new();
+        let new = Some(NewRow::Changeable { row: new, given: &mut given });
         self.host.fire(Firing { table: id, is_before: true, event, old, new }).await?;
         self.check()?;
-        Ok(true)
+        Ok(Some(given))
     }
 
     async fn fire_after(

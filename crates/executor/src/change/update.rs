@@ -22,8 +22,6 @@ struct Target<'p> {
     handle: ReadyTable,
     foreign_keys: ForeignKeys,
     assigner: Assigner<'p>,
-    /// The columns that triggers give values to.
-    given: Vec<usize>,
     /// With joins: rows already updated, since each is changed once.
     done: SeenKeys,
     /// The statement changes this table under another name as well.
@@ -40,7 +38,6 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
         targets.push(Target {
             foreign_keys: ForeignKeys::of(&handle, context),
             handle,
-            given: context.columns_given(target.table.id, TriggerEvent::Update),
             assigner: Assigner {
                 defers_null: context.triggers.has(target.table.id, true, TriggerEvent::Update),
                 ..Assigner::new(&target.table, context, plan.ignore)
@@ -166,8 +163,9 @@ async fn update_row(
         if new != old {
             target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
         }
-        if context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await? {
-            target.assigner.require_values(&mut new, &target.given, &[], false, context.eval)?;
+        let fired = context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await?;
+        if let Some(given) = fired {
+            target.assigner.require_values(&mut new, &given, &[], false, context.eval)?;
         }
         if new == old {
             return context.update_nothing(&target.handle, &old).await;

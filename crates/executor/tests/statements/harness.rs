@@ -395,10 +395,6 @@ impl executor::StatementHost for Host<'_> {
         unreachable!("no table here has triggers")
     }
 
-    fn columns_given(&self, _: schema::TableId, _: schema::TriggerEvent) -> Vec<usize> {
-        Vec::new()
-    }
-
     fn may_fill(&self, _: &table::ReadyTable) -> bool {
         false
     }

@@ -98,10 +98,6 @@ impl StatementHost for Session {
         })
     }
 
-    fn columns_given(&self, table: TableId, event: schema::TriggerEvent) -> Vec<usize> {
-        self.columns_of_triggers(table, event)
-    }
-
     fn may_fill(&self, table: &ReadyTable) -> bool {
         self.may_fill && !table.definition().temporary
     }
@@ -123,7 +119,7 @@ impl Session {
         for (column, &position) in columns.clone() {
             let value = match (column.is_new, &firing.new, firing.old) {
                 (false, _, Some(old)) => old.get(position),
-                (true, Some(NewRow::Changeable(new)), _) => new.get(position),
+                (true, Some(NewRow::Changeable { row, .. }), _) => row.get(position),
                 (true, Some(NewRow::Final(new)), _) => new.get(position),
                 _ => None,
             };
@@ -134,9 +130,12 @@ impl Session {
             run.values[column.slot] = if is_due { Value::Int(0) } else { value };
         }
         self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
-        if let Some(NewRow::Changeable(new)) = &mut firing.new {
+        if let Some(NewRow::Changeable { row, given }) = &mut firing.new {
             for (column, &position) in columns.filter(|(column, _)| column.is_new && column.is_assigned) {
-                new[position] = std::mem::take(&mut run.values[column.slot]);
+                row[position] = std::mem::take(&mut run.values[column.slot]);
+                if run.given.contains(&column.slot) && !given.contains(&position) {
+                    given.push(position);
+                }
             }
         }
         Ok(())

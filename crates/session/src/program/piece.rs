@@ -273,22 +273,24 @@ impl Session {
     /// Whether a condition is true, or equal to a slot.
     pub(super) async fn evaluate_truth(
         &mut self,
-        run: &Run,
+        run: &mut Run,
         piece: usize,
         equals: Option<usize>,
         shield: &Shield,
     ) -> Result<bool, SqlError> {
         let test = ValueUse::Test(Test { equals });
-        let (value, _) = self.evaluate_piece(run, piece, test, shield).await?;
+        let (value, _) = self.evaluate_piece(run, piece, test, None, shield).await?;
         Ok(value == Value::Int(1))
     }
 
-    /// The value of an expression of the program.
+    /// The value of an expression of the program. What does not fit the `slot` that it is for ends the statement, and undoes
+    /// what functions in it have done.
     pub(super) async fn evaluate_piece(
         &mut self,
-        run: &Run,
+        run: &mut Run,
         piece: usize,
         value_use: ValueUse,
+        slot: Option<usize>,
         shield: &Shield,
     ) -> Result<(Value, ColumnType), SqlError> {
         let test = match value_use {
@@ -304,7 +306,7 @@ impl Session {
         let is_kept = value_use == ValueUse::Assigned || self.programs.strictness() > Strictness::None;
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
         if let Some(value) = self.piece_at_hand(run, plan, is_strict) {
-            return value;
+            return value.and_then(|value| self.kept_in(run, slot, value));
         }
         let depth = self.begin_inner();
         let mut result = Err(error_code::ER_TABLE_DEF_CHANGED.plain());
@@ -320,12 +322,25 @@ impl Session {
             result = collected.map(|()| rows);
             break;
         }
+        let result = result.and_then(|rows| self.kept_in(run, slot, first_value(rows, &plan.prepared.plan)));
         let result = match result {
-            Ok(rows) => self.end_statement_transaction(shield).await.map(|()| rows),
+            Ok(value) => self.end_statement_transaction(shield).await.map(|()| value),
             Err(error) => Err(error),
         };
-        let rows = self.end_inner(depth, result, shield).await?;
-        Ok(first_value(rows, &plan.prepared.plan))
+        self.end_inner(depth, result, shield).await
+    }
+
+    /// Gives the value to a slot, if it is for one.
+    fn kept_in(
+        &mut self,
+        run: &mut Run,
+        slot: Option<usize>,
+        (value, from): (Value, ColumnType),
+    ) -> Result<(Value, ColumnType), SqlError> {
+        match slot {
+            None => Ok((value, from)),
+            Some(slot) => self.assign(run, slot, value, &from).map(|()| (Value::Null, from)),
+        }
     }
 }
 

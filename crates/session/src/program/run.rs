@@ -33,6 +33,8 @@ pub(super) struct Run {
     pub cursors: Vec<Option<OpenCursor>>,
     /// What RETURN has given.
     pub returned: Option<Value>,
+    /// The slots of the changed row's columns that have been given values.
+    pub given: Vec<usize>,
     frame: Frame,
     /// For each handler that runs: the state of the conditions when it began.
     began: Vec<(u64, usize)>,
@@ -63,6 +65,7 @@ impl Run {
             told_types: Vec::new(),
             cursors: shared.program.cursors.iter().map(|_| None).collect(),
             returned: None,
+            given: Vec::new(),
             frame: Frame::default(),
             began: Vec::new(),
             shared,
@@ -82,6 +85,13 @@ impl Run {
         }
     }
 
+    fn note_given(&mut self, slot: usize) {
+        let is_of_row = self.shared.program.row_columns.iter().any(|column| column.slot == slot);
+        if is_of_row && !self.given.contains(&slot) {
+            self.given.push(slot);
+        }
+    }
+
     fn close_cursors(&mut self, cursors: Vec<usize>) {
         for cursor in cursors {
             self.cursors[cursor] = None;
@@ -98,6 +108,7 @@ impl Session {
         value: Value,
         from: &ColumnType,
     ) -> Result<(), SqlError> {
+        run.note_given(slot);
         match &run.shared.types[slot] {
             None => {
                 run.tell_type(slot, from.clone());
@@ -256,12 +267,11 @@ impl Session {
                     Instruction::Operand { .. } => ValueUse::Operand,
                     _ => ValueUse::Assigned,
                 };
-                match Box::pin(self.evaluate_piece(run, *piece, value_use, shield)).await {
-                    Ok((value, from)) => self.assign(run, *slot, value, &from)?,
-                    Err(error) => {
-                        run.values[*slot] = Value::Null;
-                        return Err(error);
-                    }
+                let assigned =
+                    Box::pin(self.evaluate_piece(run, *piece, value_use, Some(*slot), shield)).await;
+                if let Err(error) = assigned {
+                    run.values[*slot] = Value::Null;
+                    return Err(error);
                 }
             }
             Instruction::Clear(slot) => run.values[*slot] = Value::Null,
@@ -289,7 +299,9 @@ impl Session {
                 run.returned = Some(Value::Null);
                 let (value, from) = match self.returned_at_hand(run, *piece) {
                     Some(returned) => returned?,
-                    None => Box::pin(self.evaluate_piece(run, *piece, ValueUse::Assigned, shield)).await?,
+                    None => {
+                        Box::pin(self.evaluate_piece(run, *piece, ValueUse::Assigned, None, shield)).await?
+                    }
                 };
                 let value = match &shared.program.returns {
                     Some(to) if fits_as_it_is(&value, to) => value,
@@ -310,7 +322,10 @@ impl Session {
         let is_silent = std::mem::take(&mut self.programs.assigns_silently);
         for (slot, value, from) in std::mem::take(&mut self.programs.assigned) {
             match &run.shared.types[slot] {
-                Some(to) if is_silent => run.values[slot] = self.fit_silently(value, &from, to),
+                Some(to) if is_silent => {
+                    run.values[slot] = self.fit_silently(value, &from, to);
+                    run.note_given(slot);
+                }
                 _ => self.assign(run, slot, value, &from)?,
             }
         }
@@ -431,16 +446,17 @@ impl Session {
         if !diagnostics.has_fresh() {
             return None;
         }
-        let found = diagnostics.conditions().iter().rev().find_map(|condition| {
+        let found = diagnostics.conditions().iter().enumerate().rev().find_map(|(position, condition)| {
             let raised = RaisedCondition { error: &condition.error, severity: condition.severity };
             let is_asked = condition.severity != Severity::Error;
             let handler = is_asked.then(|| shared.program.handler(at, raised)).flatten()?;
-            Some((handler, condition.clone()))
+            Some((handler, position))
         });
+        let (handler, position) = found?;
+        let area = diagnostics.area().handled_at(position);
         drop(diagnostics);
-        let (handler, condition) = found?;
         let reaction = run.frame.reaction(handler)?;
-        Some(self.begin_handler(run, &reaction, Area::of(condition), after))
+        Some(self.begin_handler(run, &reaction, area, after))
     }
 
     /// Counts a statement of a program.

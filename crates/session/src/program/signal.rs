@@ -26,10 +26,10 @@ impl Session {
                 return Err(error_code::ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER.plain());
             };
             let mut kept = handled;
-            told = kept.conditions.last().map(|condition| condition.error.message.clone());
+            told = kept.handled_condition().map(|condition| condition.error.message.clone());
             if statement.condition.is_none() {
                 // It is raised once more, perhaps with other items.
-                let last = kept.pop_last();
+                let last = kept.take_handled();
                 if let Some((condition, own)) = last {
                     items = own;
                     error = Some((condition.error, condition.severity));
