@@ -149,11 +149,7 @@ impl Session {
         }
         let mut rows = CollectRows::default();
         // What goes to variables of the program is assigned; conditions on rows of tables are not.
-        let is_of_dual = |node: &plan::Node| match &node.kind {
-            NodeKind::Project { input, .. } => matches!(input.kind, NodeKind::Dual),
-            _ => false,
-        };
-        let has_no_table = is_of_dual(&query.root);
+        let has_no_table = reads_no_table(&query.root);
         let is_assigned = targets.iter().any(|target| matches!(target, IntoTarget::Slot(_))) && has_no_table;
         let is_strict = is_assigned && self.settings.sql_mode.is_strict() || self.is_assigned_strictly();
         let collected = self.collect(prepared, parameters, is_strict, &mut rows).await;
@@ -233,6 +229,16 @@ impl Session {
         eval.renew(self.programs.no_settings.clone(), false);
         self.programs.spare_eval = Some(eval);
         value
+    }
+}
+
+/// Whether there is no FROM, whatever its subqueries read.
+fn reads_no_table(node: &plan::Node) -> bool {
+    match &node.kind {
+        NodeKind::Dual => true,
+        NodeKind::Project { input, .. } => reads_no_table(input),
+        NodeKind::Initialise(initialise) => reads_no_table(&initialise.input),
+        _ => false,
     }
 }
 
