@@ -50,6 +50,8 @@ pub struct Binder<'p> {
     pub common_tables: Vec<CommonScope<'p>>,
     /// (block, slot) of every column that was carried into an inner query, as they were met.
     pub outer_references: Vec<(usize, usize)>,
+    /// The block of the last aggregate that belongs to a block around the one it stands in.
+    pub outer_aggregate: Option<usize>,
     /// Numbers of kept rows given out.
     pub kept_count: usize,
     /// The WINDOW clause of the block being bound.
@@ -102,6 +104,7 @@ impl<'p> Binder<'p> {
             conditions: Vec::new(),
             common_tables: Vec::new(),
             outer_references: Vec::new(),
+            outer_aggregate: None,
             kept_count: 0,
             named_windows: &[],
             depth: 0,

@@ -249,6 +249,11 @@ impl BoundCommon {
         self.node.get_or_init(|| Arc::new(node));
     }
 
+    /// The plan, if it has been made.
+    pub fn planned(&self) -> Option<Arc<Node>> {
+        self.node.get().cloned()
+    }
+
     /// The plan, which was made when the block around the reference was built.
     pub fn node(&self) -> Arc<Node> {
         self.node.get().expect("a shared table is planned before the joins around it").clone()

@@ -222,6 +222,14 @@ impl ColumnType {
         self.kind.is_string() && self.collation != CollationId::BINARY
     }
 
+    /// The type of the bytes that are kept of a number in hexadecimal; any other type as it is.
+    pub fn as_bytes(self) -> ColumnType {
+        match self.is_hex_literal() {
+            true => ColumnType { unsigned: false, zerofill: false, ..self },
+            false => self,
+        }
+    }
+
     /// The type of a hexadecimal or bit literal: a binary string that is a number where numbers are wanted.
     pub fn is_hex_literal(&self) -> bool {
         self.kind == TypeKind::VarBinary && self.unsigned

@@ -144,10 +144,15 @@ fn compare_converted(
             let time = time_or_zero(left, context, warn);
             let other = time_or_zero(right, context, warn);
             // A time equals no text that is none, though texts that are none equal one another.
-            let is_none = matches!(left.value, Value::Time(_))
-                && matches!(right.value, Value::Bytes(_))
-                && right.value.to_time(right.column, context).is_err();
-            Some(if is_none { time.cmp(&other).then(Ordering::Greater) } else { time.cmp(&other) })
+            let is_none = |operand: Operand<'_>| {
+                matches!(operand.value, Value::Bytes(_))
+                    && operand.value.to_time(operand.column, context).is_err()
+            };
+            let apart = match time == other {
+                true => is_none(right).cmp(&is_none(left)),
+                false => Ordering::Equal,
+            };
+            Some(time.cmp(&other).then(apart))
         }
         CompareMode::Json => {
             let (left_value, right_value) = (in_zone(left, context), in_zone(right, context));

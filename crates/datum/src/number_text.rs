@@ -61,6 +61,13 @@ pub fn write_double_as_text(number: f64, digits: Option<(u8, u8)>, text: &mut Ve
         let digits = scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
         scientific = format!("{number:.places$e}", places = digits.saturating_sub(1 + cut));
     }
+    // Zeros at the end of what is left are no digits.
+    if let Some((mantissa, exponent)) = scientific.split_once('e')
+        && mantissa.contains('.')
+    {
+        let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+        scientific = format!("{mantissa}e{exponent}");
+    }
     text.extend_from_slice(scientific.as_bytes());
 }
 

@@ -39,6 +39,13 @@ impl<'a> Conversion<'a> {
         column: &ColumnDef,
         row: u64,
     ) -> Result<(Value, Option<Condition>), SqlError> {
+        // A column that becomes a text keeps the zeros that filled its numbers up.
+        if from.zerofill && !from.kind.is_string() && column.column_type.kind.is_string() && !value.is_null()
+        {
+            let text = Value::bytes(value.to_text(from));
+            let from = ColumnType::varchar(0, column.column_type.collation);
+            return self.column_value(&text, &from, column, row);
+        }
         match value.cast_to_column(from, &column.column_type, &self.mode) {
             Ok(stored) => {
                 let condition = stored.problem.map(|problem| Condition {

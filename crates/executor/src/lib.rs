@@ -45,6 +45,6 @@ pub use range::key_ranges;
 pub use row_store::{RowReader, RowStore, Rows};
 pub use session_memory::{MemoryCharge, MemoryLimits, ServerMemory, SessionMemory};
 pub use sink::{CollectRows, RowSink};
-pub use strict::StrictSession;
+pub use strict::{StrictSession, is_raised};
 pub use table_use::{TableUse, TableUses};
 pub use work::Work;

@@ -11,6 +11,11 @@ use std::sync::{Arc, Mutex};
 const RAISED: &[u16] =
     &[1048, 1260, 1261, 1262, 1263, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
 
+/// Whether strict mode makes an error of the condition.
+pub fn is_raised(condition: &Condition) -> bool {
+    condition.severity == Severity::Warning && RAISED.contains(&condition.error.errno)
+}
+
 /// Serves the statements of one session, one after the other.
 pub struct StrictSession {
     inner: Arc<dyn SessionServices>,
@@ -46,8 +51,7 @@ impl StrictSession {
 
 impl SessionServices for StrictSession {
     fn warn(&self, condition: Condition) {
-        let raise = condition.severity == Severity::Warning && RAISED.contains(&condition.error.errno);
-        if !raise {
+        if !is_raised(&condition) {
             return self.inner.warn(condition);
         }
         let mut error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -14,6 +14,7 @@ use crate::context::EvalContext;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind};
 use crate::function::Volatility;
+use crate::operands::for_each_operand;
 
 /// Shorter lists are compared one by one, which takes no longer.
 pub const LIST_LONG: usize = 16;
@@ -66,6 +67,22 @@ pub fn is_constant(expr: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// The same of any expression, arithmetic among them.
+pub fn is_computed_of_constants(expr: &Expr) -> bool {
+    let is_open = match &expr.kind {
+        ExprKind::Column(_)
+        | ExprKind::Slot(_)
+        | ExprKind::UserVariable(_)
+        | ExprKind::SetUserVariable(..)
+        | ExprKind::CaseOperand => true,
+        ExprKind::Call(function, _) => function.volatility != Volatility::Pure,
+        _ => false,
+    };
+    let mut is_constant = !is_open;
+    for_each_operand(expr, &mut |operand| is_constant = is_constant && is_computed_of_constants(operand));
+    is_constant
 }
 
 #[derive(Debug)]

@@ -75,7 +75,11 @@ fn infer_number_text(
 }
 
 fn infer_conv(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    cast_text(bind, &mut arguments[0])?;
+    // Bits are the number that they are, whatever base is told.
+    match arguments[0].ty.column.kind {
+        TypeKind::Bit(_) => cast_integer(bind, &mut arguments[0])?,
+        _ => cast_text(bind, &mut arguments[0])?,
+    }
     cast_integer(bind, &mut arguments[1])?;
     cast_integer(bind, &mut arguments[2])?;
     Ok(made_text(bind, 65))
@@ -184,15 +188,17 @@ fn in_other_base(arguments: &Arguments<'_>, base: i64) -> Result<Value, SqlError
 
 /// CONV(number, from, to): a negative base means signed numbers on that side.
 fn conv(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(from), Some(to)) =
-        (arguments.text(0)?, arguments.integer(1)?, arguments.integer(2)?)
-    else {
+    let (Some(from), Some(to)) = (arguments.integer(1)?, arguments.integer(2)?) else {
         return Ok(Value::Null);
     };
     let valid = |base: i64| (2..=36).contains(&base.unsigned_abs());
     if !valid(from) || !valid(to) {
         return Ok(Value::Null);
     }
+    if let Value::Int(bits) = *arguments.value(0)? {
+        return Ok(Value::bytes(in_base(bits as u64, to)));
+    }
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
     Ok(converted(&text, from, to, arguments))
 }
 

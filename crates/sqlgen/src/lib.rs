@@ -16,6 +16,7 @@ mod random;
 mod scripts;
 mod statement;
 mod table;
+mod values;
 
 pub use answer::{Answer, connect, run};
 pub use class::{Class, classify, summary};

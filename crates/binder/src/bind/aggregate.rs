@@ -21,10 +21,14 @@ impl<'p> Binder<'p> {
         let noted: Vec<usize> =
             self.blocks.iter().map(|block| block.correlations.last().map_or(0, Vec::len)).collect();
         let was_inside = std::mem::replace(&mut self.block().inside_aggregate, true);
+        let before = self.outer_aggregate.take();
         let call = self.bind_aggregate_call(aggregate);
         self.block().inside_aggregate = was_inside;
         let call = call?;
         let depth = self.aggregating_block(&call, first).or_else(|| self.allowing_block(&call, first));
+        // An aggregate of one of a block around it belongs to a block further inside.
+        let depth = depth.filter(|depth| self.outer_aggregate.is_none_or(|inner| *depth > inner));
+        self.outer_aggregate = before.max(depth);
         if let Some(depth) = depth {
             for (block, noted) in self.blocks.iter_mut().zip(noted) {
                 if let Some(correlation) = block.correlations.last_mut() {
@@ -81,7 +85,9 @@ impl<'p> Binder<'p> {
         depth: usize,
     ) -> Result<Expr, SqlError> {
         let inner = self.blocks.split_off(depth + 1);
+        let before = self.outer_aggregate;
         let bound = self.bind_aggregate(aggregate);
+        self.outer_aggregate = before;
         self.blocks.extend(inner);
         Ok(self.carry_inward(depth, bound?))
     }

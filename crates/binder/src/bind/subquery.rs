@@ -28,6 +28,10 @@ impl<'p> Binder<'p> {
                 let column_type = match column_type.kind {
                     TypeKind::Year => ColumnType::chosen_year(),
                     _ if is_one_row(&bound.query.logical) => column_type,
+                    // Without a table it is the number in hexadecimal itself.
+                    _ if reads_tables(&bound.query.logical) => {
+                        ColumnType { nullable: true, ..column_type.as_bytes() }
+                    }
                     _ => ColumnType { nullable: true, ..column_type },
                 };
                 let strength = bound.query.strengths[0];
@@ -153,6 +157,13 @@ impl<'p> Binder<'p> {
         Bound { query, correlation: bound.correlation.clone() }
     }
 
+    /// Whether a value is a constant of the statement's text, of which no marker is a part.
+    fn is_written_constant(&self, value: &Expr) -> bool {
+        let has_markers = self.context.bind.markers.is_of_statement()
+            && crate::walk::any(value, &|part| matches!(part.kind, ExprKind::Parameter(_)));
+        !has_markers && expression::is_computed_of_constants(value)
+    }
+
     fn bind_quantified(
         &mut self,
         left: &ast::Expr<'p>,
@@ -176,28 +187,40 @@ impl<'p> Binder<'p> {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&left.len()]));
         }
         let mut slots = Vec::with_capacity(left.len());
-        let mut pairs = Vec::with_capacity(left.len());
-        for (position, (value, column)) in left.into_iter().zip(&bound.query.columns).enumerate() {
+        let mut comparisons = Vec::with_capacity(left.len());
+        for (position, (mut value, column)) in left.into_iter().zip(&bound.query.columns).enumerate() {
+            self.context.bind.told_text_marker(&mut value);
+            let selected = selected(&bound.query.logical, position);
+            let strength = bound.query.strengths[position];
+            let mut member = with_strength(Expr::column(position, column.column_type.clone()), strength);
+            let slot = self.new_slot();
+            // A constant beside a table's column is what the column would store of it, as with `=`.
+            let is_of_column = selected.is_some_and(|selected| selected.as_column().is_some());
+            if is_of_column && self.is_written_constant(&value) {
+                member.ty.name = selected.and_then(|selected| selected.ty.name.clone());
+                let mut comparison = self.context.bind.compare(operator, value, member)?;
+                slots.push((slot, take_left(&mut comparison, slot)));
+                comparisons.push(comparison);
+                continue;
+            }
             if column.column_type.kind.has_date() {
                 // A constant beside moments has to be one, whether or not there are rows.
-                let moment = Expr::column(position, column.column_type.clone());
+                let moment = Expr::slot(slot, column.column_type.clone());
                 self.context.bind.compare(operator, value.clone(), moment)?;
             } else if value.ty.column.kind.has_date()
-                && let Some(constant) = selected_constant(&bound.query.logical, position)
+                && let Some(constant) = selected.filter(|selected| is_written(selected))
             {
                 self.context.bind.compare(operator, value.clone(), constant.clone())?;
             }
-            let slot = self.new_slot();
             let mut stand_in = Expr::slot(slot, value.ty.column.clone());
             stand_in.ty = value.ty.clone();
-            let strength = bound.query.strengths[position];
-            pairs.push((
-                stand_in,
-                with_strength(Expr::column(position, column.column_type.clone()), strength),
-            ));
+            comparisons.push(self.context.bind.compare(operator, stand_in, member)?);
             slots.push((slot, value));
         }
-        let condition = self.compare_bound_rows(operator, pairs)?;
+        let condition = match operator {
+            ComparisonOperator::NotEqual => self.any_of(comparisons)?,
+            _ => self.all_of(comparisons)?,
+        };
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
         Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
     }
@@ -213,18 +236,47 @@ fn is_one_row(logical: &Logical) -> bool {
         && bound.limit.is_none()
 }
 
-/// What a subquery gives in a column, if it is the same for all rows.
-fn selected_constant(logical: &Logical, position: usize) -> Option<&Expr> {
-    let selected = match logical {
-        Logical::Select(block) => &block.bound.items.get(position)?.expr,
-        Logical::Project { expressions, .. } => expressions.get(position)?,
-        _ => return None,
-    };
+/// What a subquery selects for a column, in the first of several queries.
+fn selected(logical: &Logical, position: usize) -> Option<&Expr> {
+    match logical {
+        Logical::Select(block) => Some(&block.bound.items.get(position)?.expr),
+        Logical::Project { input, expressions } => match expressions.get(position)?.as_column() {
+            Some(position) => selected(input, position),
+            None => expressions.get(position),
+        },
+        Logical::Union(queries) => selected(queries.first()?, position),
+        Logical::Difference { sides, .. } => selected(&sides.0, position),
+        Logical::Distinct { input, .. }
+        | Logical::Sort { input, .. }
+        | Logical::Limit { input, .. }
+        | Logical::Initialise { input, .. } => selected(input, position),
+        _ => None,
+    }
+}
+
+fn reads_tables(logical: &Logical) -> bool {
+    match logical {
+        Logical::Select(block) => block.tree.is_some() || !block.block.aggregates.is_empty(),
+        _ => true,
+    }
+}
+
+/// Whether what a subquery selects is the same for all rows, as it was written.
+fn is_written(selected: &Expr) -> bool {
     let mut value = selected;
     while let ExprKind::Cast(inner) | ExprKind::Fit(inner) = &value.kind {
         value = inner;
     }
-    matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)).then_some(selected)
+    matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
+}
+
+/// Puts the slot in place of a comparison's left side, which it gives.
+fn take_left(comparison: &mut Expr, slot: usize) -> Expr {
+    let ExprKind::Compare(_, _, left, _) = &mut comparison.kind else {
+        unreachable!("what compares two values is a comparison");
+    };
+    let stand_in = Expr { kind: ExprKind::Slot(slot), ty: left.ty.clone() };
+    std::mem::replace(left, stand_in)
 }
 
 /// What a subquery gives, binding its collation as strongly as what it selects.

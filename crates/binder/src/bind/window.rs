@@ -252,7 +252,9 @@ impl<'p> Binder<'p> {
         self.block().clause = Some(Clause::WindowOrder);
         let mut order_by = Vec::with_capacity(resolved.order_by.len());
         for item in resolved.order_by {
-            order_by.push(SortKey { expr: self.bind(&item.expr)?, descending: item.descending });
+            let mut expr = self.bind(&item.expr)?;
+            self.context.bind.told_text_marker(&mut expr);
+            order_by.push(SortKey { expr, descending: item.descending });
         }
         Ok((partition_by, order_by))
     }

@@ -56,8 +56,13 @@ impl<'p> Binder<'p> {
             }
             None => Rc::new(self.bind_definition(position)?),
         };
-        let columns = common.columns.iter().map(source_column).collect();
+        let mut columns: Vec<SourceColumn> = common.columns.iter().map(source_column).collect();
         let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query, &alias));
+        if !merges {
+            for column in &mut columns {
+                column.column_type = column.column_type.clone().as_bytes();
+            }
+        }
         // What is merged is bound anew for each reference.
         let kind = match common.query.take() {
             Some(query) if merges => SourceKind::Query(Box::new(QuerySource {

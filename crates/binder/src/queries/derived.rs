@@ -22,6 +22,8 @@ impl<'p> Binder<'p> {
         let merges = outside.correlation.is_empty() && self.merges(&bound.logical, derived.alias.name);
         if !merges {
             temporary::keep_computed(&mut bound.columns);
+            temporary::keep_bytes(&mut bound.columns);
+            temporary::cut_constants(&self.context.bind, &mut bound.logical);
         }
         let columns = named_columns(bound.columns, derived.columns)?.into_iter();
         let columns = columns.map(|(name, column_type)| SourceColumn {

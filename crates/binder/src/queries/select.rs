@@ -222,7 +222,9 @@ impl<'p> Binder<'p> {
                         ast::ExprKind::Column(reference) => reference.name,
                         _ => "expression",
                     };
-                    (self.bind_group(&item.expr, items)?, name)
+                    let mut expr = self.bind_group(&item.expr, items)?;
+                    self.context.bind.told_text_marker(&mut expr);
+                    (expr, name)
                 }
             };
             if crate::walk::has_aggregate(&expr)
@@ -296,7 +298,11 @@ impl<'p> Binder<'p> {
                         None => self.bind_column(&reference)?,
                     }
                 }
-                _ => self.bind(&item.expr)?,
+                _ => {
+                    let mut expr = self.bind(&item.expr)?;
+                    self.context.bind.told_text_marker(&mut expr);
+                    expr
+                }
             };
             if distinct {
                 self.check_order_of_distinct(number + 1, &item.expr, &expr, items)?;

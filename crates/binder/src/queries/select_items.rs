@@ -2,8 +2,9 @@
 use crate::binder::Binder;
 use crate::block::{Block, Clause, Position, SourceKind};
 use crate::bound::SelectItem;
-use datum::{SqlError, error_code};
-use expression::ExprKind;
+use crate::walk::aggregate_number;
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use expression::{AggregateFunction, Expr, ExprKind};
 use parser::ast;
 use plan::{OutputColumn, Rights};
 use schema::{ColumnDefault, IndexKind, TableDef};
@@ -86,7 +87,12 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         ExprKind::Fit(column) => column,
         _ => &item.expr,
     };
-    let ExprKind::Column(position) = read.kind else { return output };
+    let ExprKind::Column(position) = read.kind else {
+        if let Some(number) = number_in_hexadecimal(block, read) {
+            (output.column_type.unsigned, output.column_type.zerofill) = (number.unsigned, number.zerofill);
+        }
+        return output;
+    };
     let Some(Position::Column { source, column }) = block.frame.get(position).copied() else { return output };
     let source = &block.sources[source];
     output.table_alias = source.alias.clone();
@@ -106,6 +112,26 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         | SourceKind::JsonTable(_) => {}
     }
     output
+}
+
+/// The type of the number in hexadecimal that NULLIF, MIN or MAX give. They give its bytes, and clients see it as it was.
+fn number_in_hexadecimal<'b>(block: &'b Block, expr: &'b Expr) -> Option<&'b ColumnType> {
+    let given = match &expr.kind {
+        ExprKind::Case { whens, otherwise: Some(given), .. } => {
+            // A NULL that is written has no type.
+            let is_nothing = |result: &Expr| {
+                matches!(result.kind, ExprKind::Literal(Value::Null))
+                    && result.ty.column.kind == TypeKind::VarBinary
+            };
+            whens.iter().all(|(_, result)| is_nothing(result)).then_some(&**given)
+        }
+        _ => aggregate_number(expr).and_then(|number| {
+            let call = &block.aggregates[number];
+            let is_extreme = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
+            call.arguments.first().filter(|_| is_extreme)
+        }),
+    };
+    given.map(|given| &given.ty.column).filter(|column| column.is_hex_literal())
 }
 
 fn describe(output: &mut OutputColumn, table: &TableDef, position: usize) {

@@ -3,6 +3,7 @@ use crate::binder::{Binder, not_supported};
 use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
 use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::queries::query::Tail;
+use crate::queries::temporary;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{Expr, ExprType, Merging};
 use parser::ast;
@@ -77,6 +78,7 @@ impl<'p> Binder<'p> {
                 item.expr = self.context.bind.kept(expr);
             }
         }
+        temporary::cut_constants(&self.context.bind, &mut query);
         query
     }
 
@@ -113,6 +115,9 @@ impl<'p> Binder<'p> {
         }
         // A column of bits joins texts as the number it is.
         let is_bits = matches!(expr.ty.column.kind, datum::TypeKind::Bit(_));
+        let mut expr = expr;
+        // Zeros that fill numbers up are not among its texts.
+        expr.ty.column.zerofill &= expr.ty.column.kind.is_string();
         let expr = match is_bits && target.column.kind.is_string() {
             true => self.context.bind.cast(expr, ColumnType::bigint_unsigned())?,
             false => expr,

@@ -3,7 +3,9 @@
 //!
 //! Invariant: a value of the old type is one of the new type as it is. Called where a derived table is bound that is not
 //! merged, and for blocks WITH ROLLUP.
-use datum::{ColumnType, TypeKind};
+use crate::bound::Logical;
+use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, TypeKind, Value};
+use expression::{BindContext, Expr};
 use plan::OutputColumn;
 
 /// Wider numbers are BIGINT.
@@ -13,6 +15,34 @@ const INT_WIDTH_MAX: u32 = 9;
 pub fn keep_computed(columns: &mut [OutputColumn]) {
     for column in columns.iter_mut().filter(|column| column.original_name.is_empty()) {
         keep_number(&mut column.column_type);
+    }
+}
+
+/// A constant has no more digits in a table than a DECIMAL may have.
+pub fn cut_constants(bind: &BindContext, query: &mut Logical) {
+    let Logical::Select(select) = query else { return };
+    for item in &mut select.bound.items {
+        let Some(Value::Decimal(number)) = bind.peek(&item.expr) else { continue };
+        let TypeKind::Decimal { scale, .. } = item.expr.ty.column.kind else { continue };
+        let scale = scale.min(SCALE_MAX);
+        let limit = Decimal::max_of(PRECISION_MAX, scale);
+        let cut = match number.rescale(scale) {
+            Ok(cut) if cut.absolute().compare(&limit).is_le() => cut,
+            _ if number.is_negative() => limit.negated(),
+            _ => limit,
+        };
+        if cut.compare(&number).is_ne() {
+            bind.decide_by(&item.expr);
+            item.expr =
+                Expr::literal(Value::Decimal(cut), ColumnType::decimal(PRECISION_MAX, scale).not_null());
+        }
+    }
+}
+
+/// A number in hexadecimal is nothing but its bytes in a table.
+pub fn keep_bytes(columns: &mut [OutputColumn]) {
+    for column in columns {
+        column.column_type = column.column_type.clone().as_bytes();
     }
 }
 

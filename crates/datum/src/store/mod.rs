@@ -119,6 +119,15 @@ fn convert(value: &Value, from: &ColumnType, to: &ColumnType, mode: &StoreMode<'
         }
         return outcome;
     }
+    // Zeros that fill a column's numbers up are shown, not stored.
+    let unfilled;
+    let from = match from.zerofill && !from.kind.is_string() {
+        true => {
+            unfilled = ColumnType { zerofill: false, ..from.clone() };
+            &unfilled
+        }
+        false => from,
+    };
     match &to.kind {
         kind if kind.is_integer() => number::to_integer_column(value, from, to),
         kind if kind.is_floating() => number::to_float_column(value, from, to),

@@ -164,7 +164,8 @@ pub(super) fn to_year_column(value: &Value, from: &ColumnType) -> Outcome {
         Value::Year(year) => return Outcome::exact(Value::Year(*year)),
         Value::Date(date) => (i128::from(date.year()), None),
         Value::DateTime(datetime) => (i128::from(datetime.date().year()), None),
-        Value::Double(number) => (number.trunc() as i128, None),
+        Value::Double(number) => (year_of_real(*number), None),
+        Value::Float(number) => (year_of_real(f64::from(*number)), None),
         other => rounded_integer(other, from),
     };
     let text_length = if let Value::Bytes(text) = value { Some(text.len()) } else { None };
@@ -180,6 +181,12 @@ pub(super) fn to_year_column(value: &Value, from: &ColumnType) -> Outcome {
     Outcome { value: Value::Year(year as u16), problem }
 }
 
+/// A floating number is cut, but not into the range.
+fn year_of_real(number: f64) -> i128 {
+    const YEAR_MAX: f64 = 2155.0;
+    if (0.0..=YEAR_MAX).contains(&number) { number.trunc() as i128 } else { -1 }
+}
+
 pub(super) fn to_bit_column(value: &Value, from: &ColumnType, bits: u8) -> Outcome {
     let limit = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
     let number = match value {
@@ -190,6 +197,7 @@ pub(super) fn to_bit_column(value: &Value, from: &ColumnType, bits: u8) -> Outco
         }
         // Whole numbers give their 64 bits, also those below zero; a DECIMAL below zero has none.
         Value::Double(number) => Some(number.trunc() as i64 as u64),
+        Value::Float(number) => Some(number.trunc() as i64 as u64),
         Value::Decimal(number) if number.is_negative() => {
             return Outcome::with(Value::Bit(0), ConversionProblem::OutOfRange);
         }

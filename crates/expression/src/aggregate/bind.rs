@@ -1,6 +1,6 @@
 //! Types of aggregates: what the arguments are cast to and what the result is.
 use collation::CollationId;
-use datum::{ColumnType, SqlError, TypeKind, error_code};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 
 use super::{AggregateCall, AggregateFunction};
 use crate::build::{BindContext, Wanted, bytes_max, is_bit_string};
@@ -139,6 +139,21 @@ fn integer_digits(column: &ColumnType) -> Option<u8> {
     })
 }
 
+/// Whether the argument is what NULLIF gives of a number in hexadecimal.
+fn is_nullified_number(argument: &Expr) -> bool {
+    match &argument.kind {
+        ExprKind::Case { whens, otherwise: Some(otherwise), .. } => {
+            otherwise.ty.column.is_hex_literal()
+                && whens.iter().all(|(_, result)| {
+                    // A NULL that is written has no type.
+                    matches!(result.kind, ExprKind::Literal(Value::Null))
+                        && result.ty.column.kind == TypeKind::VarBinary
+                })
+        }
+        _ => false,
+    }
+}
+
 /// Exact numbers give DECIMAL with `wider` more digits, `finer` of them (and the same number again for SUM's
 /// integer part) after the point; everything else is summed as DOUBLE.
 fn sum_type(
@@ -148,7 +163,9 @@ fn sum_type(
     (wider, finer): (u8, u8),
 ) -> Result<ExprType, SqlError> {
     match argument.ty.column.kind {
-        TypeKind::VarBinary if argument.ty.column.is_hex_literal() => cast_integer(bind, argument)?,
+        TypeKind::VarBinary if argument.ty.column.is_hex_literal() || is_nullified_number(argument) => {
+            cast_integer(bind, argument)?
+        }
         TypeKind::Year | TypeKind::Bit(_) | TypeKind::Date => cast_integer(bind, argument)?,
         TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
             cast_decimal(bind, argument, 14 + fsp, fsp)?;
@@ -204,7 +221,7 @@ fn same_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
         TypeKind::VarChar if is_member => {
             ColumnType { kind: TypeKind::Char, nullable: true, ..argument.ty.column.clone() }
         }
-        _ => ColumnType { nullable: true, ..argument.ty.column.clone() },
+        _ => ColumnType { nullable: true, ..argument.ty.column.clone().as_bytes() },
     };
     Ok(ExprType::new(column, argument.ty.coercibility))
 }

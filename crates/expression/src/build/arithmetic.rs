@@ -5,7 +5,7 @@ use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, Ty
 use TypeKind as K;
 
 use super::merge::{bytes_max, integer_digits};
-use super::through::number_of_moments;
+use super::through::{is_mixed, number_of_moments};
 use super::{BindContext, Wanted, numeric};
 use crate::call::infer::text_column;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -67,6 +67,9 @@ pub fn double(scale: Option<u8>) -> ColumnType {
 
 /// The digits of the greatest BIGINT UNSIGNED.
 const BIGINT_DIGITS: u8 = 20;
+/// The digits of a moment's number, and of its seconds' fraction.
+const MOMENT_DIGITS: u8 = 20;
+const FRACTION_DIGITS: u8 = 6;
 /// The characters that a DOUBLE takes.
 const DOUBLE_WIDTH: u8 = 22;
 
@@ -150,6 +153,16 @@ impl BindContext {
         mut right: Expr,
     ) -> Result<(Expr, Expr), SqlError> {
         if operator == ArithmeticOperator::IntegerDivide {
+            let integer = |other: &Expr| match is_unsigned(&other.ty.column) {
+                true if is_number(&other.ty.column) => ColumnType::bigint_unsigned(),
+                _ => ColumnType::bigint(),
+            };
+            for (operand, other) in [(&left, &right), (&right, &left)] {
+                self.refuse_computed(operand, other);
+                if other.ty.column.kind.is_integer() {
+                    self.refuse_other(operand, &integer(other));
+                }
+            }
             self.expect_number(&mut left, Wanted::Integer)?;
             self.expect_number(&mut right, Wanted::Integer)?;
         } else if matches!((&left.kind, &right.kind), (ExprKind::Parameter(_), ExprKind::Parameter(_))) {
@@ -168,6 +181,7 @@ impl BindContext {
 
     /// A marker is a number of its neighbour's kind.
     fn expect_beside(&self, operand: &mut Expr, other: &Expr) -> Result<(), SqlError> {
+        self.refuse_computed(operand, other);
         let wanted = match domain(&other.ty.column) {
             _ if !is_number(&other.ty.column) => None,
             Domain::Integer { .. } if is_unsigned(&other.ty.column) => Some(Wanted::Unsigned),
@@ -176,11 +190,26 @@ impl BindContext {
             Domain::Double => Some(Wanted::Double),
         };
         match wanted {
-            Some(wanted) if !matches!(other.kind, ExprKind::Parameter(_)) => {
+            Some(wanted) if self.marker(other).is_none() => {
+                let sample = match wanted {
+                    Wanted::Unsigned => ColumnType::bigint_unsigned(),
+                    Wanted::Integer => ColumnType::bigint(),
+                    _ => other.ty.column.clone(),
+                };
+                if other.ty.column.kind != TypeKind::Year {
+                    self.refuse_other(operand, &sample);
+                }
                 self.expect_number(operand, wanted)
             }
             _ => {
+                let is_number = operand.ty.column.kind.is_integer();
                 self.derive_beside(operand, other);
+                // Beside a moment it is the number of one, with all digits of a second.
+                let is_moment = other.ty.column.kind.is_temporal();
+                if is_number && is_moment && self.marker(operand).is_some() && !self.markers.keeps_types() {
+                    let marker = std::mem::replace(operand, Expr::null());
+                    *operand = self.converted(marker, ColumnType::decimal(MOMENT_DIGITS, FRACTION_DIGITS));
+                }
                 Ok(())
             }
         }
@@ -247,12 +276,15 @@ impl BindContext {
     /// not both are hexadecimal literals; a shift asks its left operand only.
     pub fn bit(&self, operator: BitOperator, mut left: Expr, mut right: Expr) -> Result<Expr, SqlError> {
         let shifts = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
-        self.expect_bits(&mut left)?;
+        match shifts {
+            true => self.expect_bits(&mut left)?,
+            false => self.expect_bits_beside(&mut left, &right)?,
+        }
         if shifts {
             self.expect(&mut right, Wanted::Integer)?;
             right = self.as_number(right, ColumnType::bigint())?;
         } else {
-            self.expect_bits(&mut right)?
+            self.expect_bits_beside(&mut right, &left)?;
         }
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
         let (l, r) = (&left.ty.column, &right.ty.column);
@@ -264,17 +296,43 @@ impl BindContext {
             }
             _ => None,
         };
+        let (left, right) = match length {
+            Some(_) => (left, right),
+            None => {
+                let number = ColumnType::bigint_unsigned();
+                (self.bits_of(left, number.clone())?, self.bits_of(right, number)?)
+            }
+        };
         let kind = ExprKind::Bit(operator, Box::new(left), Box::new(right));
         Ok(bit_result(kind, length, nullable))
+    }
+
+    /// Beside an integer a marker is one.
+    fn expect_bits_beside(&self, operand: &mut Expr, other: &Expr) -> Result<(), SqlError> {
+        let is_beside_integer = self.marker(other).is_none() && other.ty.column.kind.is_integer();
+        match self.marker(operand) {
+            Some(_) if is_beside_integer => self.expect_beside(operand, other),
+            _ => self.expect_bits(operand),
+        }
     }
 
     fn expect_bits(&self, operand: &mut Expr) -> Result<(), SqlError> {
         self.expect(operand, Wanted::Bits)?;
         if !is_binary(&operand.ty.column) {
             let own = std::mem::replace(operand, Expr::null());
-            *operand = self.as_number(own, ColumnType::bigint())?;
+            *operand = self.bits_of(own, ColumnType::bigint())?;
         }
         Ok(())
+    }
+
+    /// The bits of a choice are those of the number that is chosen.
+    fn bits_of(&self, operand: Expr, number: ColumnType) -> Result<Expr, SqlError> {
+        match operand.kind {
+            ExprKind::Case { .. } if is_mixed(&operand) && !operand.ty.column.kind.is_temporal() => {
+                self.convert_chosen(operand, number)
+            }
+            _ => self.as_number(operand, number),
+        }
     }
 
     /// Makes the argument of a function of bits 64 bits. As with the operators nobody is told where a TEXT is no number.

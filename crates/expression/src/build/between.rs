@@ -21,6 +21,11 @@ impl BindContext {
         }
         let mut bounds = [low, high];
         self.derive_beside_first(&mut operand, &mut bounds);
+        bounds.iter_mut().for_each(|bound| self.derive_beside(bound, &operand));
+        if self.marker(&operand).is_some() && bounds.iter().all(|bound| self.marker(bound).is_some()) {
+            self.told_text_marker(&mut operand);
+            bounds.iter_mut().for_each(|bound| self.told_text_marker(bound));
+        }
         self.check_same_bounds(&operand, &bounds)?;
         // A text beside moments with a date is one of them.
         let has_date = bounds.iter().any(|bound| bound.ty.column.kind.has_date());
@@ -33,6 +38,9 @@ impl BindContext {
             return self.between_numbers(negated, operand, bounds);
         }
         let together = together_mode(std::iter::once(&operand).chain(&bounds), true);
+        if together == Some(CompareMode::DateTime) {
+            bounds.iter().for_each(|bound| self.tell_cut_moment(&operand, bound));
+        }
         let all = [operand.clone(), bounds[0].clone(), bounds[1].clone()];
         let has_number = all.iter().any(|expr| expr.ty.column.kind.is_numeric());
         if !has_number {

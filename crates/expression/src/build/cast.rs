@@ -15,6 +15,11 @@ impl BindContext {
         if target.kind.has_date() {
             self.become_zero_moment(&mut operand);
         }
+        // A year that a function gives is a number.
+        let is_made = matches!(operand.kind, ExprKind::Call(..)) && operand.ty.column.kind == TypeKind::Year;
+        if is_made && target.kind.is_temporal() {
+            operand = self.converted(operand, ColumnType::bigint());
+        }
         if target.kind.is_integer() {
             let wanted = if target.unsigned { Wanted::Unsigned } else { Wanted::Integer };
             self.expect(&mut operand, wanted)?;
@@ -46,6 +51,13 @@ impl BindContext {
 
     /// The conversion of a value that changes its kind. A text keeps its length.
     pub fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        // A time is read of the text of what is chosen among moments.
+        if matches!(target.kind, TypeKind::Time { .. })
+            && matches!(operand.kind, ExprKind::Call(..))
+            && operand.ty.column.kind.is_string()
+        {
+            return Ok(self.converted(operand, target));
+        }
         let is_apart = !(target.kind.is_string()
             && (operand.ty.column.kind.is_string() || operand.ty.column.kind.is_temporal()));
         if is_apart && target.kind != TypeKind::Json && is_mixed(&operand) {

@@ -106,6 +106,13 @@ impl BindContext {
         self.become_exact(&left, &mut right);
         self.become_exact(&right, &mut left);
         let mode = self.compare_mode(operation, &mut left, &mut right)?;
+        if mode == CompareMode::DateTime && operation != CASE && operation != IN {
+            if left.ty.column.kind.has_date() {
+                self.become_moment_or_null(&mut right);
+            } else if right.ty.column.kind.has_date() {
+                self.become_moment_or_null(&mut left);
+            }
+        }
         if mode == CompareMode::DateTime && operation != CASE {
             left = self.moment_of_choice(left);
             right = self.moment_of_choice(right);
@@ -166,8 +173,12 @@ impl BindContext {
         if all().any(|expr| expr.ty.column.kind == TypeKind::Json) {
             return Ok(());
         }
-        // Numbers in hexadecimal are texts where somebody tells the collation.
-        let is_told = all().any(|expr| expr.ty.coercibility == Coercibility::Explicit);
+        // Numbers in hexadecimal are texts among texts alone, and where somebody tells the collation.
+        let is_texty = |expr: &Expr| {
+            let kind = &expr.ty.column.kind;
+            kind.is_string() || kind.has_members() || *kind == TypeKind::Null
+        };
+        let is_told = all().any(|expr| expr.ty.coercibility == Coercibility::Explicit) || all().all(is_texty);
         let is_text = |expr: &Expr| {
             let kind = &expr.ty.column.kind;
             (kind.is_string() || kind.has_members() || *kind == TypeKind::Null)
@@ -206,7 +217,7 @@ impl BindContext {
         escape: Option<Expr>,
     ) -> Result<Expr, SqlError> {
         let mut pair = [operand, pattern];
-        pair.iter_mut().for_each(|expr| self.text_marker(expr));
+        pair.iter_mut().for_each(|expr| self.told_text_marker(expr));
         for expr in &mut pair {
             crate::call::infer::cast_text(self, expr)?;
         }

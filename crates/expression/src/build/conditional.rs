@@ -22,7 +22,9 @@ impl BindContext {
         let merged = merged_type(&types, merging);
         let is_text = matches!(merged.kind, TypeKind::VarChar | TypeKind::Char);
         if !is_text && !merged.kind.is_large_object() {
-            return Ok(ExprType::new(merged, Coercibility::Numeric));
+            let is_document = merged.kind == TypeKind::Json;
+            let strength = if is_document { Coercibility::Implicit } else { Coercibility::Numeric };
+            return Ok(ExprType::new(merged, strength));
         }
         let bytes_max = exprs.iter().map(|expr| bytes_max(&expr.ty.column)).max().unwrap_or(0);
         for expr in exprs.iter_mut() {
@@ -214,6 +216,7 @@ impl BindContext {
         let [mut left, mut right] = <[Expr; 2]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
         self.derive_pair(&mut left, &mut right);
+        self.become_nullified(&mut left, &right);
         self.become_of_column(&right, &mut left)?;
         let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
@@ -233,6 +236,10 @@ impl BindContext {
                 crate::call::infer::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };
             left = Expr { kind: ExprKind::Relabel(Box::new(left)), ty: ty.clone() };
+        }
+        // A number in hexadecimal is bytes here, and itself where arithmetic or a comparison wants a number.
+        if left.ty.column.is_hex_literal() {
+            (ty.column.unsigned, ty.column.zerofill) = (false, false);
         }
         // A member is its text, and its number where one is wanted.
         if left.ty.column.kind.has_members() {

@@ -7,7 +7,7 @@ use datum::{ColumnType, CompareMode, Condition, Severity, SqlError, StoreMode, T
 
 use super::BindContext;
 use super::reading::{Reading, fraction_digits, whole_value};
-use crate::constant_set::is_constant;
+use crate::constant_set::{is_computed_of_constants, is_constant};
 use crate::context::EvalContext;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind};
@@ -121,6 +121,8 @@ impl BindContext {
             // Nothing is no time.
             TypeKind::Time { .. } if matches!(self.constant_value(constant), Some(Value::Bytes(text)) if text.is_empty()) =>
                 {}
+            // The number 0 is no year's text.
+            TypeKind::Year if matches!(self.peek(constant), Some(Value::Int(0))) => self.decide_by(constant),
             TypeKind::Time { .. } | TypeKind::Year => _ = self.become_stored(column, constant),
             kind if kind.has_date() && own.kind.is_numeric() => _ = self.become_stored(column, constant),
             _ => {}
@@ -216,6 +218,15 @@ impl BindContext {
             _ => return,
         };
         let is_known = self.peek(literal).is_some();
+        if !is_known && !is_constant(literal) && is_computed_of_constants(literal) {
+            let is_date = column.ty.column.kind == TypeKind::Date;
+            if let Some(value) = self.constant_value(literal)
+                && !self.read_moment(literal, &value, is_date)
+            {
+                self.become_stored(column, literal);
+            }
+            return;
+        }
         if self.become_cut_date(column, literal, name) {
             return;
         }
@@ -301,12 +312,28 @@ impl BindContext {
             return self.check_constant_moment(moment, text);
         };
         let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
-        // Garbage after the moment warns and an offset needs the session's zone, both when evaluated.
+        // An offset needs the session's zone when it is evaluated.
         let column = ColumnType::new(TypeKind::DateTime { fsp: 6 }).not_null();
         if self.read_as(text, Reading::Moment { lenient }, column) {
             return Ok(());
         }
-        self.check_moment(moment, &bytes)
+        self.check_moment(moment, &bytes)?;
+        self.tell_cut_moment(moment, text);
+        Ok(())
+    }
+
+    /// Tells of what stands behind the moment in a constant text that meets a column of moments.
+    pub(super) fn tell_cut_moment(&self, column: &Expr, text: &Expr) {
+        let is_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.has_date();
+        let Some(Value::Bytes(bytes)) = self.peek(text).filter(|_| is_column) else { return };
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        if self.relies_on(text, Reading::Moment { lenient }) {
+            return;
+        }
+        if datum::DateTime::parse(&bytes, lenient).is_some_and(|parsed| parsed.truncated) {
+            let kind = if column.ty.column.kind == TypeKind::Date { "date" } else { "datetime" };
+            self.warn_of_stored(kind, column, &datum::shown(&bytes), Severity::Warning);
+        }
     }
 
     /// The same for constants that are computed; a plan for them is for their values only.

@@ -44,6 +44,9 @@ impl BindContext {
         {
             list.retain(|member| self.is_moment(mode, member));
         }
+        if together == Some(CompareMode::DateTime) {
+            list.iter().for_each(|member| self.tell_cut_moment(&operand, member));
+        }
         let all = match list.as_slice() {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
             _ => Vec::new(),

@@ -67,7 +67,9 @@ impl BindContext {
     }
 
     pub fn truth_test(&self, test: TruthTest, mut operand: Expr) -> Result<Expr, SqlError> {
-        if !matches!(test, TruthTest::Null | TruthTest::NotNull) {
+        if matches!(test, TruthTest::Null | TruthTest::NotNull) {
+            self.told_text_marker(&mut operand);
+        } else {
             self.expect_number(&mut operand, Wanted::Integer)?;
             warn_of_documents(self, [&operand]);
         }

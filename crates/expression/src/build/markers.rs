@@ -50,6 +50,11 @@ impl Markers {
         self.types.borrow().clone()
     }
 
+    /// Whether something has said the marker's type.
+    pub(super) fn is_known(&self, index: usize) -> bool {
+        self.types.borrow().get(index).is_some_and(Option::is_some)
+    }
+
     fn note(&self, index: usize, column: &ColumnType) {
         let mut types = self.types.borrow_mut();
         if types.len() <= index {
@@ -93,6 +98,13 @@ impl BindContext {
         match expr.kind {
             ExprKind::Parameter(index) if self.markers.is_used && self.known.is_own(index) => Some(index),
             _ => None,
+        }
+    }
+
+    /// Has the statement planned anew, with all values as they are.
+    pub(super) fn refuse_markers(&self) {
+        if !self.markers.keeps_types {
+            self.markers.is_refused.set(true);
         }
     }
 
@@ -180,6 +192,8 @@ impl BindContext {
                     .map_or(self.connection_collation, |text| text.collation),
             ),
             None => {
+                let told = self.wanted_type(Wanted::Text);
+                exprs.iter().for_each(|expr| self.refuse_other(expr, &told));
                 let given = exprs.iter().map(|expr| &expr.ty.column);
                 let given: Vec<&ColumnType> = given.filter(|column| column.kind != TypeKind::Null).collect();
                 let merged = super::merge::merged_type(&given, super::Merging::Value);
@@ -189,7 +203,12 @@ impl BindContext {
         };
         for expr in exprs {
             let given = expr.ty.column.kind.clone();
+            self.refuse_other(expr, &column);
+            self.refuse_computed(expr, &Expr::int(0));
             self.derive(expr, column.clone());
+            if self.become_derived(expr, &given, &column) {
+                continue;
+            }
             // Beside floating numbers every number is a DOUBLE.
             let is_real = column.kind.is_floating() && given.is_numeric() && !given.is_floating();
             if is_real && self.marker(expr).is_some() && !self.markers.keeps_types {
@@ -200,10 +219,35 @@ impl BindContext {
             // An exact number is a DECIMAL of all digits beside other than integers.
             let given = &expr.ty.column.kind;
             let is_exact = given.is_integer() && matches!(column.kind, TypeKind::Decimal { .. });
-            if is_exact && self.marker(expr).is_some() {
+            if is_exact && self.marker(expr).is_some() && !self.markers.keeps_types {
                 self.relabel(expr, &column);
             }
         }
+    }
+
+    /// A marker's number or text is a year or a moment beside those that it is chosen among.
+    fn become_derived(&self, expr: &mut Expr, given: &TypeKind, column: &ColumnType) -> bool {
+        if self.marker(expr).is_none() || self.markers.keeps_types {
+            return false;
+        }
+        let is_number = given.is_integer() || matches!(given, TypeKind::Decimal { .. });
+        match column.kind {
+            // An integer is not asked whether there is such a year.
+            TypeKind::Year if given.is_integer() => self.relabel(expr, column),
+            TypeKind::Year if given.is_string() => {
+                let marker = std::mem::replace(expr, Expr::null());
+                *expr = self.converted(marker, column.clone());
+            }
+            ref kind if kind.is_temporal() && (is_number || given.is_string()) => {
+                if kind.has_date() && given.is_integer() && self.become_zero_moment(expr) {
+                    return true;
+                }
+                let marker = std::mem::replace(expr, Expr::null());
+                *expr = self.converted(marker, column.clone());
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// The exact number of a marker, with the digits that it has itself, in the type that is wanted.
@@ -224,7 +268,7 @@ impl BindContext {
     }
 
     /// Whether the expression is a number that operators make of markers which are numbers.
-    fn is_number_of_markers(&self, expr: &Expr) -> bool {
+    pub(super) fn is_number_of_markers(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Parameter(_) => self.marker(expr).is_some() && expr.ty.column.kind.is_numeric(),
             ExprKind::Cast(operand) | ExprKind::Relabel(operand) | ExprKind::Negate(operand) => {
@@ -254,10 +298,30 @@ impl BindContext {
         self.convert(expr, column)
     }
 
+    /// A marker that NULLIF gives is a number of the kind of what it is compared with.
+    pub(super) fn become_nullified(&self, expr: &mut Expr, other: &Expr) {
+        if self.marker(expr).is_none() || self.marker(other).is_some() || self.markers.keeps_types {
+            return;
+        }
+        let column = beside(&other.ty.column, self.connection_collation);
+        let given = expr.ty.column.kind.clone();
+        let is_exact = given.is_integer() || matches!(given, TypeKind::Decimal { .. });
+        match column.kind {
+            TypeKind::Decimal { .. } | TypeKind::Year if is_exact => self.relabel(expr, &column),
+            ref kind if kind.is_floating() && (is_exact || given.is_string()) => {
+                let marker = std::mem::replace(expr, Expr::null());
+                *expr = self.converted(marker, column);
+            }
+            _ => {}
+        }
+    }
+
     /// A marker has the type of what it stands beside.
     pub(crate) fn derive_beside(&self, expr: &mut Expr, other: &Expr) {
         if self.marker(expr).is_some() && self.marker(other).is_none() {
-            self.derive(expr, beside(&other.ty.column, self.connection_collation));
+            let column = beside(&other.ty.column, self.connection_collation);
+            self.refuse_other(expr, &column);
+            self.derive(expr, column);
         }
     }
 
@@ -266,11 +330,11 @@ impl BindContext {
             return;
         }
         match (self.marker(left), self.marker(right)) {
-            (Some(_), None) => self.derive(left, beside(&right.ty.column, self.connection_collation)),
-            (None, Some(_)) => self.derive(right, beside(&left.ty.column, self.connection_collation)),
+            (Some(_), None) => self.derive_beside(left, right),
+            (None, Some(_)) => self.derive_beside(right, left),
             (Some(_), Some(_)) => {
-                self.text_marker(left);
-                self.text_marker(right);
+                self.told_text_marker(left);
+                self.told_text_marker(right);
             }
             (None, None) => {}
         }

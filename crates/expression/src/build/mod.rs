@@ -21,6 +21,7 @@ mod constants;
 mod in_list;
 mod logic;
 mod marker_moments;
+mod marker_refusals;
 mod markers;
 mod merge;
 mod reading;

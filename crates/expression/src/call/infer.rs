@@ -64,6 +64,9 @@ pub fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
 fn become_plain(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     match (&expr.kind, &expr.ty.column.kind) {
         (ExprKind::Case { .. }, TypeKind::Year) => expr.ty.column.length = 0,
+        (ExprKind::Call(function, _), TypeKind::Float { digits: None }) if function.name != "any_value" => {
+            replace(expr, |old| bind.convert(old, ColumnType::double()))?;
+        }
         (ExprKind::Call(..), TypeKind::Bit(_)) => {
             replace(expr, |old| bind.convert(old, ColumnType::bigint_unsigned()))?;
         }

@@ -226,7 +226,7 @@ fn to_integer(number: i128, value: &Value, is_unsigned: bool) -> Value {
         return Value::UInt(number as u64);
     }
     match value {
-        Value::Int(_) | Value::UInt(_) | Value::Bytes(_) => Value::Int(number as i64),
+        Value::Int(_) | Value::UInt(_) | Value::Bytes(_) | Value::Bit(_) => Value::Int(number as i64),
         _ if is_unsigned => Value::UInt(i64::MAX as u64),
         _ => Value::Int(i64::try_from(number).unwrap_or(i64::MAX)),
     }
@@ -339,9 +339,21 @@ fn to_moment(
             Value::Null
         }
         Err(NoMoment::Invalid) => {
-            context.warn(no_moment(name, &value.to_text(source)));
+            context.warn(match number_told(value) {
+                Some(number) if name == "date" => no_moment("datetime", number.to_string().as_bytes()),
+                _ => no_moment(name, &value.to_text(source)),
+            });
             Value::Null
         }
+    }
+}
+
+/// The whole number that MySQL tells of, where a number is no date.
+fn number_told(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        _ => None,
     }
 }
 

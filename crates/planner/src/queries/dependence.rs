@@ -249,9 +249,12 @@ impl Planner<'_> {
 fn derived_keys(block: &Block) -> Vec<(usize, Vec<usize>)> {
     let mut keys = Vec::new();
     for (source, derived) in block.sources.iter().enumerate() {
-        if let SourceKind::Derived(Some(node)) = &derived.kind {
-            keys.extend(keys_of(node).into_iter().map(|key| (source, key)));
-        }
+        let of = match &derived.kind {
+            SourceKind::Derived(Some(node)) => keys_of(node),
+            SourceKind::Common(common) => common.planned().map_or_else(Vec::new, |node| keys_of(&node)),
+            _ => Vec::new(),
+        };
+        keys.extend(of.into_iter().map(|key| (source, key)));
     }
     keys
 }
@@ -263,6 +266,7 @@ fn keys_of(node: &Node) -> Vec<Vec<usize>> {
         NodeKind::Filter { input, .. }
         | NodeKind::Sort { input, .. }
         | NodeKind::Limit { input, .. }
+        | NodeKind::Distinct { input, .. }
         | NodeKind::Measured { input, .. } => keys_of(input),
         NodeKind::Apply(apply) => keys_of(&apply.input),
         NodeKind::Aggregate(aggregate) if aggregate.single => vec![Vec::new()],

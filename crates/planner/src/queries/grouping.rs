@@ -27,14 +27,17 @@ pub struct Grouping<'b> {
     pub merged_name: Option<std::sync::Arc<str>>,
     /// Inside of ANY_VALUE, where a column may have several values.
     pub takes_any: bool,
-    /// Inside of a select item.
+    /// Inside of a select item or a key of ORDER BY.
     pub is_inside: bool,
+    /// The select items that have an alias.
+    pub aliased: Vec<ExprKind>,
     /// Which columns have one value in each group, once that has been asked.
     pub determined: Option<Vec<bool>>,
 }
 
-/// The clause whose expressions are known by their whole alone.
+/// The clauses whose expressions are known by their whole alone.
 pub const SELECT_LIST: &str = "SELECT list";
+pub const ORDER_BY: &str = "ORDER BY clause";
 
 /// Where the expression being mapped stands, for messages.
 #[derive(Clone, Copy)]
@@ -47,7 +50,7 @@ impl Grouping<'_> {
     /// Rewrites `expr` from the tables' frame to the groups' frame; subqueries stay numbered slots.
     pub fn map(&mut self, expr: &mut Expr, place: Place) -> Result<(), SqlError> {
         let group = self.groups.iter().position(|group| group.kind == expr.kind);
-        if let Some(group) = group.filter(|_| self.takes_group(expr)) {
+        if let Some(group) = group.filter(|_| self.takes_group(expr, place)) {
             expr.kind = ExprKind::Column(group);
             return Ok(());
         }
@@ -80,7 +83,7 @@ impl Grouping<'_> {
         let is_any = matches!(&expr.kind, ExprKind::Call(function, _) if function.name == "any_value");
         let (takes_any, is_inside) = (self.takes_any, self.is_inside);
         self.takes_any |= is_any;
-        self.is_inside = place.clause == SELECT_LIST;
+        self.is_inside = matches!(place.clause, SELECT_LIST | ORDER_BY);
         let outer_name = self.merged_name.clone();
         self.merged_name = outer_name.clone().or_else(|| expr.ty.name.clone());
         let mut result = Ok(());
@@ -94,11 +97,13 @@ impl Grouping<'_> {
         result
     }
 
-    /// Under ONLY_FULL_GROUP_BY an expression of GROUP BY is known as a whole select item only, a column everywhere.
-    fn takes_group(&self, expr: &Expr) -> bool {
+    /// Under ONLY_FULL_GROUP_BY an expression of GROUP BY is known as a whole select item or key only, a column everywhere,
+    /// and so is in ORDER BY what an alias may stand for.
+    fn takes_group(&self, expr: &Expr, place: Place) -> bool {
         let is_column = matches!(expr.kind, ExprKind::Column(_)) || expr.ty.name.is_some();
         let is_strict = self.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) && !self.rollup;
-        is_column || !self.is_inside || !is_strict
+        let is_aliased = || place.clause == ORDER_BY && self.aliased.contains(&expr.kind);
+        is_column || !self.is_inside || !is_strict || is_aliased()
     }
 
     /// The groups' frame without subqueries.

@@ -73,6 +73,7 @@ impl Planner<'_> {
             wanted_order(block, &bound.order_by, &bound.limit)
         };
         let mut windows = take_windows(block);
+        self.keep_before_windows(bound, &mut windows);
         windows.place(bound, block.frame.len());
         block.frame.resize(block.frame.len() + windows.count(), Position::Computed);
         let mut early: Vec<&mut Expr> = bound.having.iter_mut().collect();

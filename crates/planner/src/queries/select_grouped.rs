@@ -3,7 +3,7 @@ use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_groups;
 use crate::planner::Planner;
 use crate::queries::dependence::Equalities;
-use crate::queries::grouping::{Grouping, Place, SELECT_LIST};
+use crate::queries::grouping::{Grouping, ORDER_BY, Place, SELECT_LIST};
 use crate::queries::nodes::{apply_all, filter, limit, project, sort};
 use crate::queries::select_build::{RowSource, sort_limit, values_taken, wanted_order};
 use crate::queries::select_subquery::{pending_of, place_before_groups, place_mapped};
@@ -77,6 +77,7 @@ impl Planner<'_> {
             merged_name: None,
             takes_any: false,
             is_inside: false,
+            aliased: aliased_items(bound),
             determined: None,
         };
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
@@ -112,6 +113,7 @@ impl Planner<'_> {
         };
         let is_sorted = single || aggregate.ordered && sorted_by_groups(&bound.order_by);
         let node = Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows);
+        self.keep_before_windows(bound, &mut windows);
         windows.place(bound, base + subqueries.len());
         let applies = place_mapped(subqueries, base, bound, &mut windows);
         for item in unanswered {
@@ -215,6 +217,10 @@ fn is_extreme(function: AggregateFunction) -> bool {
     matches!(function, AggregateFunction::Min | AggregateFunction::Max)
 }
 
+fn aliased_items(bound: &BoundSelect) -> Vec<ExprKind> {
+    bound.items.iter().filter(|item| item.is_alias).map(|item| item.expr.kind.clone()).collect()
+}
+
 /// Maps everything after the groups; a select item or clause that names an ungrouped column is an error there.
 /// Answers the subqueries of these clauses, with their numbers.
 fn map_bound(
@@ -229,7 +235,7 @@ fn map_bound(
         grouping.map(having, Place { number: number + 1, clause: "HAVING clause" })?;
     }
     for (number, key) in bound.order_by.iter_mut().enumerate() {
-        grouping.map(&mut key.expr, Place { number: number + 1, clause: "ORDER BY clause" })?;
+        grouping.map(&mut key.expr, Place { number: number + 1, clause: ORDER_BY })?;
     }
     for expr in windows.exprs_mut() {
         grouping.map(expr, Place { number: 1, clause: SELECT_LIST })?;

@@ -1,10 +1,11 @@
 //! Window functions in a block's plan: sorts, as few as the windows' orders allow, and a node for each window.
+use crate::planner::Planner;
 use crate::queries::nodes::sort;
 use binder::block::{Block, BlockWindow};
 use binder::bound::BoundSelect;
 use binder::bound_exprs::function_exprs;
 use binder::starts_with;
-use binder::walk::{any, replace, window_number};
+use binder::walk::{any, has_window, replace, window_number};
 use expression::Expr;
 use plan::{Node, NodeKind, SortKey, Window, WindowColumn, window_keys};
 
@@ -21,6 +22,20 @@ pub fn take_windows(block: &mut Block) -> PlacedWindows {
         (call.window, WindowColumn { function: call.function, frame: call.frame, position })
     });
     PlacedWindows { columns: columns.collect(), windows: std::mem::take(&mut block.windows) }
+}
+
+impl Planner<'_> {
+    /// Rows that windows run over are those of a temporary table.
+    pub fn keep_before_windows(&self, bound: &mut BoundSelect, windows: &mut PlacedWindows) {
+        if windows.is_empty() {
+            return;
+        }
+        let items = bound.items.iter_mut().map(|item| &mut item.expr).filter(|expr| !has_window(expr));
+        for expr in items.chain(windows.exprs_mut()) {
+            let own = std::mem::replace(expr, Expr::null());
+            *expr = self.context.bind.kept(own);
+        }
+    }
 }
 
 impl PlacedWindows {

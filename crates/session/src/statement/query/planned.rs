@@ -175,6 +175,9 @@ impl Session {
         let exec_settings = self.exec_settings(plan);
         let viewer = self.viewer();
         for condition in &plan.conditions {
+            if is_strict && executor::is_raised(condition) {
+                return Err(condition.error.clone());
+            }
             self.shared.diagnostics.lock().add(condition.clone());
         }
         let is_inside_program = self.programs.is_inside_statement();
