@@ -43,6 +43,8 @@ pub struct Binder<'p> {
     pub shareable: bool,
     /// As `Plan::user_variables`.
     pub user_variables: Vec<(String, Option<ColumnType>)>,
+    /// As `BoundStatement::assigns_variables`.
+    pub assigns_variables: bool,
     /// See `Plan::is_guess`.
     pub is_guess: bool,
     pub conditions: Vec<Condition>,
@@ -100,6 +102,7 @@ impl<'p> Binder<'p> {
             parameter_types: Vec::new(),
             shareable: true,
             user_variables: Vec::new(),
+            assigns_variables: false,
             is_guess: false,
             conditions: Vec::new(),
             common_tables: Vec::new(),

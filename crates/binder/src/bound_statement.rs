@@ -21,6 +21,8 @@ pub struct BoundStatement {
     pub slot_count: usize,
     pub parameter_types: Vec<Option<ColumnType>>,
     pub user_variables: Vec<(String, Option<ColumnType>)>,
+    /// Some expression assigns a user variable.
+    pub assigns_variables: bool,
     pub shareable: bool,
     pub is_guess: bool,
     pub conditions: Vec<Condition>,

@@ -18,6 +18,11 @@ pub trait CatalogView {
         Ok(None)
     }
 
+    /// Whether changes of the table's rows run triggers.
+    fn has_triggers(&self, _table: &TableDef) -> bool {
+        false
+    }
+
     /// Whether what a statement needs on a table, columns apart, is allowed; asked before the table is looked up, so that
     /// an error tells nothing of it.
     fn permit(&self, _need: &TableNeed) -> Result<(), SqlError> {

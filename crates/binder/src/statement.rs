@@ -67,6 +67,7 @@ impl Binder<'_> {
             slot_count: self.slot_count,
             parameter_types: self.parameter_types,
             user_variables: self.user_variables,
+            assigns_variables: self.assigns_variables,
             shareable: self.shareable,
             is_guess: self.is_guess,
             conditions: self.conditions,

@@ -59,6 +59,7 @@ impl<'p> Binder<'p> {
                 self.shareable = false;
                 self.conditions.push(setting_is_deprecated());
                 let value = self.bind(value)?;
+                self.assigns_variables = true;
                 Ok(self.context.bind.set_user_variable(variable.name, value))
             }
             Kind::Like { negated, operand, pattern, escape } => {

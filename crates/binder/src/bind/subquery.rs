@@ -28,11 +28,8 @@ impl<'p> Binder<'p> {
                 let column_type = match column_type.kind {
                     TypeKind::Year => ColumnType::chosen_year(),
                     _ if is_one_row(&bound.query.logical) => column_type,
-                    // Without a table it is the number in hexadecimal itself.
-                    _ if reads_tables(&bound.query.logical) => {
-                        ColumnType { nullable: true, ..column_type.as_bytes() }
-                    }
-                    _ => ColumnType { nullable: true, ..column_type },
+                    // Of a table's rows a number in hexadecimal is its bytes alone.
+                    _ => ColumnType { nullable: true, ..column_type.as_bytes() },
                 };
                 let strength = bound.query.strengths[0];
                 let value =
@@ -231,6 +228,7 @@ fn is_one_row(logical: &Logical) -> bool {
     let Logical::Select(select) = logical else { return false };
     let bound = &select.bound;
     select.block.sources.is_empty()
+        && select.block.aggregates.is_empty()
         && bound.conditions.is_empty()
         && bound.having.is_empty()
         && bound.limit.is_none()
@@ -251,13 +249,6 @@ fn selected(logical: &Logical, position: usize) -> Option<&Expr> {
         | Logical::Limit { input, .. }
         | Logical::Initialise { input, .. } => selected(input, position),
         _ => None,
-    }
-}
-
-fn reads_tables(logical: &Logical) -> bool {
-    match logical {
-        Logical::Select(block) => block.tree.is_some() || !block.block.aggregates.is_empty(),
-        _ => true,
     }
 }
 

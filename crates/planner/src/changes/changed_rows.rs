@@ -111,6 +111,11 @@ impl Planner<'_> {
         let mut tree = select.tree.expect("it has been given");
         lock_rows(&mut block, &targets, locks_others);
         self.unnest(&mut block, &mut tree, &mut conditions);
+        // A trigger may assign what later rows are compared with.
+        let mut tables = targets.iter().filter_map(|&target| stored_table(&block, target, "UPDATE").ok());
+        if !tables.any(|table| self.catalog.has_triggers(&table)) {
+            self.read_variables_once(&mut block, &mut conditions, Some(&mut tree));
+        }
         self.build_inner(&mut block)?;
         let applies = place_subqueries(&mut block, values);
         let node = self.sorted_rows(&mut block, tree, conditions, order_by, limit)?;

@@ -29,6 +29,8 @@ impl Planner<'_> {
         self.unnest_block(&mut select);
         self.push_conditions(&mut select);
         self.drop_unread_joins(&mut select);
+        let BoundBlock { block, bound, tree, .. } = &mut select;
+        self.read_variables_once(block, &mut bound.conditions, tree.as_mut());
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
         let (with_groups, asking) = (self.decorrelated(&select), self.asks_for_groups(&select));
         let mut node = self.build_merged(select);

@@ -8,3 +8,4 @@ pub(crate) mod push;
 pub(crate) mod pushed;
 pub(crate) mod semijoin;
 pub(crate) mod unnest;
+pub(crate) mod variables;

@@ -139,6 +139,10 @@ impl CatalogView for Session {
         self.stored_function(database, name)
     }
 
+    fn has_triggers(&self, table: &TableDef) -> bool {
+        !self.instance.catalog().trigger_set(&table.database, &table.name).is_empty()
+    }
+
     fn permit(&self, need: &plan::TableNeed) -> Result<(), SqlError> {
         self.permit_table(need)
     }
