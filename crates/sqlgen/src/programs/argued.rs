@@ -25,8 +25,13 @@ const KINDS: &[Kind] = &[
             && (case.wanted.starts_with("ERROR") || case.given.starts_with("ERROR") || case.has_same_rows())
     }),
     ("INSERT IGNORE .. VALUES ends without a word at a row whose trigger gives NULL", |case| {
+        let is_of_rows = |line: &str| !line.starts_with("ERROR");
+        let tells_of_it = ["INSERT IGNORE INTO u VALUES", "FROM u", "CALL "];
         case.all().any(|sql| sql.contains("BEFORE INSERT ON u") && sql.contains("SET NEW.a ="))
             && case.all().any(|sql| sql.contains("INSERT IGNORE INTO u VALUES"))
+            && tells_of_it.iter().any(|part| case.last.contains(part))
+            && is_of_rows(case.wanted)
+            && is_of_rows(case.given)
     }),
 ];
 
@@ -85,5 +90,10 @@ mod tests {
             of(&[update], "ok\n", "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'x'\n").is_some()
         );
         assert!(of(&[update], "ok\n", "ERROR 1062 (23000): Duplicate entry\n").is_none());
+        let trigger = "CREATE TRIGGER g BEFORE INSERT ON u FOR EACH ROW SET NEW.a = NULL";
+        let insert = "INSERT IGNORE INTO u VALUES (1, 2, 'x')";
+        assert!(of(&[trigger, insert], "ok 0 rows\n", "ok 1 rows\n").is_some());
+        assert!(of(&[trigger, insert, "SELECT a FROM t"], "(1)\n", "(2)\n").is_none());
+        assert!(of(&[trigger, insert], "ok 0 rows\n", "ERROR 1048 (23000): Column\n").is_none());
     }
 }
