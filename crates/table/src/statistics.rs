@@ -250,8 +250,18 @@ mod tests {
         let statistics = Statistics { rows: 70, made_at: -5, indexes: vec![index(4), index(9)], columns };
         let bytes = statistics.to_bytes();
         assert_eq!(Statistics::from_bytes(&bytes), Some(statistics));
-        assert_eq!(Statistics::from_bytes(&bytes[8..]), None);
         assert_eq!(Statistics::from_bytes(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(Statistics::from_bytes(&bytes[..4]), None);
+    }
+
+    #[test]
+    fn those_from_before_overflow_pages_are_read() {
+        let numbers: [u64; 8] = [70, 5, 1, 4, 9, 2, 1, 3];
+        let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        bytes.extend(Histogram::to_bytes(&[]));
+        let index = IndexStatistics { tree: 4, distinct: vec![3], leaves: 9, overflow_pages: 0, sampled: 2 };
+        let known = Statistics { rows: 70, made_at: 5, indexes: vec![index], columns: Vec::new() };
+        assert_eq!(Statistics::from_bytes(&bytes), Some(known));
     }
 
     #[test]

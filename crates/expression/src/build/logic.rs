@@ -4,7 +4,7 @@ use datum::{SqlError, TypeKind, error_code};
 use super::alternatives::with_lists;
 use super::{BindContext, Wanted, boolean};
 use crate::expr::{Expr, ExprKind};
-use crate::operator::TruthTest;
+use crate::operator::{ComparisonOperator, TruthTest};
 
 /// Documents are no truth values, though they may stand for them.
 fn warn_of_documents<'e>(bind: &BindContext, operands: impl IntoIterator<Item = &'e Expr>) {
@@ -62,8 +62,13 @@ impl BindContext {
     pub fn not(&self, mut operand: Expr) -> Result<Expr, SqlError> {
         self.expect_number(&mut operand, Wanted::Integer)?;
         warn_of_documents(self, [&operand]);
-        let nullable = operand.ty.column.nullable;
-        Ok(boolean(ExprKind::Not(Box::new(operand)), nullable))
+        Ok(match negated(operand) {
+            Ok(condition) => condition,
+            Err(operand) => {
+                let nullable = operand.ty.column.nullable;
+                boolean(ExprKind::Not(Box::new(operand)), nullable)
+            }
+        })
     }
 
     pub fn truth_test(&self, test: TruthTest, mut operand: Expr) -> Result<Expr, SqlError> {
@@ -75,4 +80,45 @@ impl BindContext {
         }
         Ok(boolean(ExprKind::TruthTest(test, Box::new(operand)), false))
     }
+}
+
+/// The condition that is true where this one is false and unknown where it is unknown, without NOT, so that ranges of indexes can
+/// be read for it; the expression itself where there is none.
+fn negated(condition: Expr) -> Result<Expr, Expr> {
+    if !is_negatable(&condition) {
+        return Err(condition);
+    }
+    let all = |operands: Vec<Expr>| {
+        operands.into_iter().map(|operand| negated(operand).expect("negatable")).collect()
+    };
+    let kind = match condition.kind {
+        ExprKind::Compare(operator, mode, left, right) => {
+            ExprKind::Compare(opposite(operator).expect("negatable"), mode, left, right)
+        }
+        ExprKind::And(operands) => ExprKind::Or(all(operands)),
+        ExprKind::Or(operands) => ExprKind::And(all(operands)),
+        other => other,
+    };
+    Ok(Expr { kind, ..condition })
+}
+
+fn is_negatable(condition: &Expr) -> bool {
+    match &condition.kind {
+        ExprKind::Compare(operator, ..) => opposite(*operator).is_some(),
+        ExprKind::And(operands) | ExprKind::Or(operands) => operands.iter().all(is_negatable),
+        _ => false,
+    }
+}
+
+fn opposite(operator: ComparisonOperator) -> Option<ComparisonOperator> {
+    use ComparisonOperator::*;
+    Some(match operator {
+        Equal => NotEqual,
+        NotEqual => Equal,
+        Less => GreaterOrEqual,
+        GreaterOrEqual => Less,
+        Greater => LessOrEqual,
+        LessOrEqual => Greater,
+        NullSafeEqual => return None,
+    })
 }
