@@ -8,7 +8,7 @@ use crate::same_name::same_name;
 use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::call::is_constant;
-use expression::{Expr, IntervalUnit, JsonBehaviour};
+use expression::{Expr, ExprType, IntervalUnit, JsonBehaviour};
 use parser::ast::{self, ExprKind as Kind};
 use plan::InitialiserKind;
 use schema::ColumnDefault;
@@ -138,13 +138,17 @@ impl<'p> Binder<'p> {
             self.functions.push(plan::FunctionUse { id: function.id, database, name });
         }
         let is_constant = function.is_deterministic && arguments.iter().all(is_constant);
+        let shown: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
         let value = expression::stored_call(function.id, arguments, function.returns);
-        Ok(Some(if is_constant { self.called_once(value) } else { value }))
+        Ok(Some(match is_constant {
+            true => self.called_once(value, format!("{name}({})", shown.join(","))),
+            false => value,
+        }))
     }
 
     /// A condition's call of a deterministic function with constants is made once, before the rows are read: then its value
     /// can be looked up in an index. Where it may not be asked for at all it stays where it is.
-    fn called_once(&mut self, call: Expr) -> Expr {
+    fn called_once(&mut self, call: Expr, shown: String) -> Expr {
         let is_condition = |block: &Block| {
             block.optional_depth == 0 && matches!(block.clause, Some(Clause::Where | Clause::On))
         };
@@ -152,7 +156,8 @@ impl<'p> Binder<'p> {
             return call;
         }
         let slot = self.new_slot();
-        let (ty, rows) = (call.ty.clone(), vec![vec![call]]);
+        let ty = ExprType { name: Some(shown.into()), ..call.ty.clone() };
+        let rows = vec![vec![call]];
         let query = Logical::Values { rows, width: 1 };
         self.block().initialisers.push(BoundInitialiser { slot, kind: InitialiserKind::Call, query });
         Expr { ty, ..Expr::slot(slot, ColumnType::bigint()) }
