@@ -87,8 +87,6 @@ const BATCH_BYTES: usize = 1 << 20;
 
 /// A scan that has locked so many records one by one locks further ones in runs.
 const RUNS_AFTER: usize = 64;
-/// So does each scan of a transaction that has locked so many rows, however short: it is one of many look-ups of a statement.
-const RUNS_AFTER_ALL: u64 = 1024;
 
 impl Cursor {
     /// Below RepeatableRead: instead of waiting for a record that another transaction has locked, the cursor
@@ -171,15 +169,13 @@ impl Cursor {
                 let strict = transaction.isolation() >= Isolation::RepeatableRead;
                 let (protects, tests) =
                     (strict && !skips && !self.leaves_gaps_open, self.tests_before_waiting && !strict);
-                let in_runs =
-                    protects && (self.locked >= RUNS_AFTER || state.rows_locked() >= RUNS_AFTER_ALL);
                 Ok(Access::Locks(Locks {
                     state,
                     mode,
                     skips,
                     newest_allowed: transaction.work.newest_allowed,
                     protects,
-                    in_runs,
+                    in_runs: protects && self.locked >= RUNS_AFTER,
                     has_claim: AtomicBool::new(false),
                     moves: AtomicU64::new(0),
                     run_rows: AtomicU64::new(0),

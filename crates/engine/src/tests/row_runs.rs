@@ -67,34 +67,6 @@ fn rows_of_a_long_scan_have_no_entries_and_are_locked() {
 }
 
 #[test]
-fn short_scans_of_a_transaction_that_has_locked_many_rows_lock_runs() {
-    with_engine(|engine| async move {
-        with_rows(&engine).await;
-        let mut one = repeatable(&engine);
-        // Rows that do not exist are locked, too.
-        for number in 10_000..11_024 {
-            assert!(may(&mut one, number, LockMode::Shared).await);
-        }
-        let entries = engine.stats().row_table_entries;
-        for number in (0..600).step_by(6) {
-            let [lower, upper] = [number, number + 4].map(|number| Some(name(number).into_bytes()));
-            let range = KeyRange { lower, upper, upper_excluded: true, ..KeyRange::default() };
-            let rows = collect(&mut one, CATALOG, range, Direction::Forward, EXCLUSIVE).await.unwrap();
-            assert_eq!(rows.len(), 2);
-        }
-        assert_eq!(engine.stats().row_table_entries, entries);
-        assert_eq!(engine.active_transactions()[0].locks, 1024 + 200);
-        let mut two = repeatable(&engine);
-        for number in (0..600).step_by(2) {
-            assert_eq!(may(&mut two, number, LockMode::Shared).await, number % 6 == 4, "{number}");
-        }
-        one.commit().await.unwrap();
-        two.rollback().await.unwrap();
-        assert!(engine.locks().is_empty());
-    });
-}
-
-#[test]
 fn a_row_in_use_ends_a_run_and_another_follows() {
     with_engine(|engine| async move {
         with_rows(&engine).await;
