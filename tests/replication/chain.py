@@ -241,13 +241,14 @@ def changed_source(replica, source):
     replica.query("START REPLICA")
 
 
-def replica_error(server):
+def replica_errors(server):
+    """Of the applier and of the connection; empty where there is none."""
     connection = server.connect()
     cursor = connection.cursor(pymysql.cursors.DictCursor)
     cursor.execute("SHOW REPLICA STATUS")
     status = cursor.fetchone() or {}
     connection.close()
-    return status.get("Last_SQL_Error") or status.get("Last_IO_Error") or ""
+    return status.get("Last_SQL_Error", ""), status.get("Last_IO_Error", "")
 
 
 def tables_of(server):
@@ -314,11 +315,13 @@ def main():
     reference = tables_of(source)
     for server in servers[1:]:
         began = time.time()
-        reached = 1
-        while reached != 0 and time.time() - began < 900 and not (error := replica_error(server)):
+        reached, applying = 1, ""
+        # A connection that failed is tried again; an applier that failed has stopped.
+        while reached != 0 and time.time() - began < 900 and not applying:
             reached = server.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 5)")[0][0]
+            applying, connection = replica_errors(server)
         if reached != 0:
-            print(f"{server.name}: has not all transactions: {error}")
+            print(f"{server.name}: has not all transactions: {applying or connection}")
             failed = 1
             continue
         found = tables_of(server)

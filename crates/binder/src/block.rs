@@ -6,8 +6,8 @@ use crate::bound::{BoundInitialiser, Logical};
 use crate::hints::BlockHints;
 use crate::same_name::same_name;
 use datum::{SqlError, error_code};
-use expression::{AggregateCall, Expr, ExprKind};
-use plan::{Apply, ApplyKind, Frame, Node, SortKey, WindowFunction};
+use expression::{AggregateCall, Expr, ExprKind, ExprType};
+use plan::{Apply, ApplyKind, Frame, InitialiserKind, Node, SortKey, WindowFunction};
 use schema::ViewDef;
 use std::sync::Arc;
 
@@ -210,6 +210,15 @@ impl Block {
     /// Whether an aggregate of its rows may stand where it is now.
     pub fn allows_aggregates(&self) -> bool {
         !self.is_change && self.clause.is_some_and(|clause| clause.allows_aggregates())
+    }
+
+    /// The value, which is the same for all rows, is computed once before them, and the slot takes its place. `shown` is what
+    /// EXPLAIN has for it.
+    pub fn compute_once(&mut self, slot: usize, value: Expr, shown: String) -> Expr {
+        let ty = ExprType { name: Some(shown.into()), ..value.ty.clone() };
+        let query = Logical::Values { rows: vec![vec![value]], width: 1 };
+        self.initialisers.push(BoundInitialiser { slot, kind: InitialiserKind::Call, query });
+        Expr { kind: ExprKind::Slot(slot), ty }
     }
 
     pub fn clause_text(&self) -> &'static str {

@@ -104,6 +104,21 @@ pub struct JsonTableSource {
 }
 
 impl Source {
+    /// Rows that the statement makes by itself: of no table, and told apart by the alias alone.
+    pub fn made(alias: String, columns: Vec<SourceColumn>, kind: SourceKind) -> Source {
+        Source {
+            alias,
+            database: String::new(),
+            columns,
+            kind,
+            optional: false,
+            lock: None,
+            names_results: false,
+            need: None,
+            origin: Origin::default(),
+        }
+    }
+
     /// A column's name as error messages show it.
     pub fn full_name(&self, column: usize) -> Arc<str> {
         let (database, table, column) = (&self.database, &self.alias, &self.columns[column].name);

@@ -97,9 +97,7 @@ pub fn is_row_independent(expr: &Expr) -> bool {
 /// RAND() and the like, user variables, which the statement itself may set, and what means something in a CASE only.
 pub fn is_volatile(expr: &Expr) -> bool {
     match &expr.kind {
-        // Without an argument it is what the statements before left.
-        ExprKind::Call(function, arguments) if function.name == "last_insert_id" => !arguments.is_empty(),
-        ExprKind::Call(function, _) => function.volatility == expression::Volatility::Volatile,
+        ExprKind::Call(function, arguments) => function.is_volatile(arguments),
         ExprKind::UserVariable(_) | ExprKind::SetUserVariable(..) | ExprKind::CaseOperand => true,
         _ => false,
     }

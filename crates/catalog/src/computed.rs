@@ -49,8 +49,7 @@ impl ColumnMaker for BoundColumns {
         let (Some(expr), _) = &self.columns[column] else { return Ok(Value::Null) };
         let mut eval = EvalContext::new(self.settings.clone(), self.session.clone());
         eval.is_strict_change = strict;
-        let rules = Assigner::of_rules(&self.table);
-        let assigner = Assigner { strict, null_to_default: !strict, ..rules };
+        let assigner = Assigner::of_rules(&self.table, strict);
         let value = expr.eval(row, &eval)?;
         assigner.convert(column, &value, &expr.ty.column, 1, &eval)
     }

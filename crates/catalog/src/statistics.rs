@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use datum::SqlError;
-use table::{Extent, Statistics, TableHandle, TableResolver};
+use table::{Extent, Statistics, StoredBytes, TableHandle, TableResolver};
 
 use crate::catalog::Catalog;
 use crate::metadata_lock::{LockMode, LockName, LockOwner};
@@ -16,19 +16,9 @@ const LEAVES_SAMPLED: u64 = 20;
 /// Background tasks hold metadata locks as owners that no session is.
 const FIRST_OWNER: u64 = 1 << 62;
 
-/// What a table takes in the store, in bytes, as of its statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoredBytes {
-    /// Of the rows: the clustered index.
-    pub data: u64,
-    /// Of all other indexes.
-    pub indexes: u64,
-}
-
 impl Catalog {
     pub fn stored_bytes(&self, table: &TableHandle) -> StoredBytes {
-        let (size, page) = (table.size(), self.engine().page_bytes());
-        StoredBytes { data: size.data_pages * page, indexes: size.index_pages * page }
+        table.stored_bytes(self.engine().page_bytes())
     }
 
     /// Starts making new statistics if they are due; nobody waits for them.

@@ -14,6 +14,8 @@ pub enum Volatility {
     Pure,
     /// Constant during one statement (NOW(), DATABASE()); folded per execution, never in a cached plan.
     Statement,
+    /// As `Statement` without arguments; with one every evaluation counts, as it is kept (LAST_INSERT_ID()).
+    StatementUnlessGiven,
     /// Every evaluation counts (RAND(), UUID(), SLEEP()).
     Volatile,
 }
@@ -61,6 +63,15 @@ impl Function {
     /// The same of one that depends on its arguments alone.
     pub const fn pure(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
         Function::new(name, counts, Volatility::Pure, infer, evaluate)
+    }
+
+    /// Whether every evaluation of a call with these arguments counts.
+    pub fn is_volatile(&self, arguments: &[Expr]) -> bool {
+        match self.volatility {
+            Volatility::Pure | Volatility::Statement => false,
+            Volatility::StatementUnlessGiven => !arguments.is_empty(),
+            Volatility::Volatile => true,
+        }
     }
 }
 

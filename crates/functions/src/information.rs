@@ -6,7 +6,7 @@ use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::network::uuid_text;
 use expression::BindContext;
-use expression::Volatility::{Pure, Statement, Volatile};
+use expression::Volatility::{Pure, Statement, StatementUnlessGiven, Volatile};
 use expression::call::infer::{cast_integer, integer_type, system_text, unsigned_type};
 use expression::{Arguments, Function, Volatility};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
@@ -40,7 +40,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         name: "last_insert_id",
         arguments_min: 0,
         arguments_max: 1,
-        volatility: Volatile,
+        volatility: StatementUnlessGiven,
         infer: infer_last_insert_id,
         evaluate: last_insert_id,
     },

@@ -1,6 +1,7 @@
 //! Functions that put text together: CONCAT, REPEAT, LPAD, REPLACE, INSERT, QUOTE, ELT, CHAR and their kin.
 //!
-//! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL with warning 1301.
+//! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL, or empty where the call is never NULL, with
+//! warning 1301.
 use collation::CollationId;
 use datum::{SqlError, TypeKind, Value};
 use env::LONG_PIECE;

@@ -4,7 +4,7 @@ use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use crate::xpath::{Document, Evaluation, Kind, Path, PathError, parse_path};
 use expression::BindContext;
 use expression::EvalContext;
-use expression::Volatility::{Pure, Volatile};
+use expression::Volatility::Pure;
 use expression::call::infer::{compared_texts, is_text};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType};
@@ -60,7 +60,7 @@ fn is_steady(expr: &Expr) -> bool {
         ExprKind::Negate(inner) => is_steady(inner),
         ExprKind::Arithmetic(_, left, right) => is_steady(left) && is_steady(right),
         ExprKind::Call(function, arguments) => {
-            function.volatility != Volatile && arguments.iter().all(is_steady)
+            !function.is_volatile(arguments) && arguments.iter().all(is_steady)
         }
         _ => false,
     }

@@ -24,8 +24,8 @@ pub struct Planner<'p> {
     pub values: &'p [Value],
     pub trace: Option<&'p Trace>,
     pub slot_count: usize,
-    /// As `BoundStatement::assigns_variables`.
-    pub assigns_variables: bool,
+    /// The statement reads user variables and assigns none.
+    pub reads_variables_once: bool,
     /// The tables that the statement changes.
     pub changed: Vec<TableId>,
     /// What was asked of the indexes.
@@ -55,7 +55,7 @@ impl<'p> Planner<'p> {
             values: context.values,
             trace: context.trace,
             slot_count: bound.slot_count,
-            assigns_variables: bound.assigns_variables,
+            reads_variables_once: !bound.user_variables.is_empty() && !bound.assigns_variables,
             changed: changed.map(|table| table.id).collect(),
             dives: RefCell::default(),
             leaves: RefCell::default(),

@@ -4,7 +4,7 @@ use crate::counters::Counters;
 use crate::error::table_error;
 use crate::lacking::ColumnBinder;
 use crate::layout::TableLayout;
-use crate::statistics::{IndexStatistics, StatisticsCell, TableSize};
+use crate::statistics::{IndexStatistics, StatisticsCell, StoredBytes};
 use datum::{SqlError, Value};
 use engine::{ReadMode, Transaction};
 use schema::TableDef;
@@ -44,15 +44,15 @@ impl TableHandle {
     }
 
     /// A tree of which nothing is known yet is small: it counts as one page.
-    pub fn size(&self) -> TableSize {
+    pub fn stored_bytes(&self, page_bytes: u64) -> StoredBytes {
         let known = self.statistics().present();
-        let pages = |tree: u64| {
+        let bytes = |tree: u64| {
             let index = known.as_ref().and_then(|known| known.index(tree));
-            index.map_or(1, IndexStatistics::pages)
+            index.map_or(1, IndexStatistics::pages) * page_bytes
         };
         let rows = self.definition().tree;
         let others = self.definition().indexes.iter().filter(|index| index.tree != rows);
-        TableSize { data_pages: pages(rows), index_pages: others.map(|index| pages(index.tree)).sum() }
+        StoredBytes { data: bytes(rows), indexes: others.map(|index| bytes(index.tree)).sum() }
     }
 
     pub fn statistics(&self) -> &Arc<StatisticsCell> {

@@ -55,6 +55,6 @@ pub use resolver::{RowCompleter, TableResolver};
 pub use row_events::{
     EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, follow_key, note_loaded, row_events,
 };
-pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell, TableSize};
+pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell, StoredBytes};
 pub use storage_kind::StorageKind;
 pub use survey::Extent;

@@ -40,13 +40,24 @@ impl IndexStatistics {
     }
 }
 
-/// What a table takes in the store, in pages, as of its statistics.
+/// What a table takes in the store, in bytes, as of its statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableSize {
+pub struct StoredBytes {
     /// Of the rows: the clustered index.
-    pub data_pages: u64,
+    pub data: u64,
     /// Of all other indexes.
-    pub index_pages: u64,
+    pub indexes: u64,
+}
+
+impl StoredBytes {
+    pub fn total(self) -> u64 {
+        self.data + self.indexes
+    }
+
+    /// Bytes of a row, if the table has so many; 0 if it has none.
+    pub fn of_row(self, rows: u64) -> u64 {
+        self.data.checked_div(rows).unwrap_or(0)
+    }
 }
 
 /// Stands before statistics that tell of overflow pages, in the place of the rows of older ones.

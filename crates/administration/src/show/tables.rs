@@ -127,7 +127,6 @@ impl Caller<'_> {
             let ready = table.if_ready();
             let row_count = ready.as_ref().map(|table| table.estimated_rows());
             let size = self.instance().catalog().stored_bytes(&table);
-            let average = size.data.checked_div(row_count.unwrap_or(0)).unwrap_or(0);
             let counted = ready.filter(|_| definition.auto_increment_column().is_some());
             let next = counted.map(|table| Value::UInt(table.auto_increment().peek()));
             let created = self.settings().time_zone.to_local(definition.created_at.saturating_mul(1_000_000));
@@ -142,7 +141,7 @@ impl Caller<'_> {
                 Value::UInt(10),
                 Value::bytes("Dynamic"),
                 row_count.map_or(Value::Null, Value::UInt),
-                Value::UInt(average),
+                Value::UInt(size.of_row(row_count.unwrap_or(0))),
                 Value::UInt(size.data),
                 Value::UInt(0),
                 Value::UInt(size.indexes),

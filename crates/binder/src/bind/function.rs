@@ -2,15 +2,13 @@
 use crate::bind::type_name::charset_named;
 use crate::binder::{Binder, not_supported};
 use crate::block::{Block, Clause, SourceColumn};
-use crate::bound::{BoundInitialiser, Logical};
 use crate::error_codes::ER_DEFAULT_AS_VAL_GENERATED;
 use crate::same_name::same_name;
 use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::call::is_constant;
-use expression::{Expr, ExprType, IntervalUnit, JsonBehaviour};
+use expression::{Expr, IntervalUnit, JsonBehaviour};
 use parser::ast::{self, ExprKind as Kind};
-use plan::InitialiserKind;
 use schema::ColumnDefault;
 
 impl<'p> Binder<'p> {
@@ -109,14 +107,8 @@ impl<'p> Binder<'p> {
             }
             _ => self.bind_all(call.arguments)?,
         };
-        let bound = self.context.bind.call(name, arguments)?;
-        if let expression::ExprKind::Call(function, _) = &bound.kind
-            && function.volatility != expression::Volatility::Pure
-        {
-            // Its value belongs to one execution; `EvalContext` provides it, so the plan itself stays shareable.
-            return Ok(bound);
-        }
-        Ok(bound)
+        // What belongs to one execution is provided by `EvalContext`, so the plan itself stays shareable.
+        self.context.bind.call(name, arguments)
     }
 
     /// A call of a stored function; `None` when there is none of the name.
@@ -138,29 +130,23 @@ impl<'p> Binder<'p> {
             self.functions.push(plan::FunctionUse { id: function.id, database, name });
         }
         let is_constant = function.is_deterministic && arguments.iter().all(is_constant);
-        let shown: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
-        let value = expression::stored_call(function.id, arguments, function.returns);
-        Ok(Some(match is_constant {
-            true => self.called_once(value, format!("{name}({})", shown.join(","))),
-            false => value,
-        }))
-    }
-
-    /// A condition's call of a deterministic function with constants is made once, before the rows are read: then its value
-    /// can be looked up in an index. Where it may not be asked for at all it stays where it is.
-    fn called_once(&mut self, call: Expr, shown: String) -> Expr {
+        // A condition's call of a deterministic function with constants is made once, before the rows are read: then its value
+        // can be looked up in an index. Where it may not be asked for at all it stays where it is.
         let is_condition = |block: &Block| {
             block.optional_depth == 0 && matches!(block.clause, Some(Clause::Where | Clause::On))
         };
-        if !self.blocks.last().is_some_and(is_condition) {
-            return call;
-        }
-        let slot = self.new_slot();
-        let ty = ExprType { name: Some(shown.into()), ..call.ty.clone() };
-        let rows = vec![vec![call]];
-        let query = Logical::Values { rows, width: 1 };
-        self.block().initialisers.push(BoundInitialiser { slot, kind: InitialiserKind::Call, query });
-        Expr { ty, ..Expr::slot(slot, ColumnType::bigint()) }
+        let shown = (is_constant && self.blocks.last().is_some_and(is_condition)).then(|| {
+            let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
+            format!("{name}({})", arguments.join(","))
+        });
+        let value = expression::stored_call(function.id, arguments, function.returns);
+        Ok(Some(match shown {
+            Some(shown) => {
+                let slot = self.new_slot();
+                self.block().compute_once(slot, value, shown)
+            }
+            None => value,
+        }))
     }
 
     /// GROUPING(..), which has a value once the rows are grouped.

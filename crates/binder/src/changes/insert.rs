@@ -338,15 +338,8 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
     let source = known.map_or(block.sources.len(), |position| position + 2);
     if known.is_none() {
         block.sources.push(Source {
-            alias,
             database: column.database,
-            columns: Vec::new(),
-            kind: SourceKind::Derived(None),
-            optional: false,
-            lock: None,
-            names_results: false,
-            need: None,
-            origin: Default::default(),
+            ..Source::made(alias, Vec::new(), SourceKind::Derived(None))
         });
     }
     let columns = &mut block.sources[source].columns;

@@ -78,17 +78,7 @@ impl<'p> Binder<'p> {
                 SourceKind::Common(common)
             }
         };
-        self.add_source(Source {
-            alias,
-            database: String::new(),
-            columns,
-            names_results: merges,
-            kind,
-            optional: false,
-            lock: None,
-            need: None,
-            origin: Default::default(),
-        })
+        self.add_source(Source { names_results: merges, ..Source::made(alias, columns, kind) })
     }
 
     fn bind_definition(&mut self, position: usize) -> Result<BoundCommon, SqlError> {
@@ -214,17 +204,11 @@ impl<'p> Binder<'p> {
             return Err(error_code::ER_CTE_RECURSIVE_REQUIRES_SINGLE_REFERENCE.with(&[&name]));
         }
         let round = recursion.round;
-        self.add_source(Source {
+        self.add_source(Source::made(
             alias,
-            database: String::new(),
-            columns: columns.iter().map(source_column).collect(),
-            names_results: false,
-            kind: SourceKind::Round(round),
-            optional: false,
-            lock: None,
-            need: None,
-            origin: Default::default(),
-        })
+            columns.iter().map(source_column).collect(),
+            SourceKind::Round(round),
+        ))
     }
 
     /// In a recursive branch: the recursive table is not on the inner side of an outer join, and nothing is aggregated.

@@ -35,15 +35,12 @@ impl<'p> Binder<'p> {
         let Outside { correlation, slots } = outside;
         let source = QuerySource { query: bound.logical, correlation, slots, merges };
         self.add_source(Source {
-            alias: derived.alias.name.to_owned(),
-            database: String::new(),
-            columns: columns.collect(),
             names_results: merges,
-            kind: SourceKind::Query(Box::new(source)),
-            optional: false,
-            lock: None,
-            need: None,
-            origin: Default::default(),
+            ..Source::made(
+                derived.alias.name.to_owned(),
+                columns.collect(),
+                SourceKind::Query(Box::new(source)),
+            )
         })
     }
 

@@ -26,17 +26,11 @@ impl<'p> Binder<'p> {
         let mut shown = Vec::new();
         let columns = self.json_columns(table.columns, &mut shown)?;
         let source = JsonTableSource { document, path, columns, needs, read_here_alone: Vec::new() };
-        self.add_source(Source {
-            alias: table.alias.name.to_owned(),
-            database: String::new(),
-            columns: shown,
-            names_results: false,
-            kind: SourceKind::JsonTable(Box::new(source)),
-            optional: false,
-            lock: None,
-            need: None,
-            origin: Default::default(),
-        })
+        self.add_source(Source::made(
+            table.alias.name.to_owned(),
+            shown,
+            SourceKind::JsonTable(Box::new(source)),
+        ))
     }
 
     fn json_columns(

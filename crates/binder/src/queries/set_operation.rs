@@ -152,17 +152,11 @@ impl<'p> Binder<'p> {
             hidden: false,
             invisible: false,
         };
-        block.sources.push(Source {
-            alias: String::new(),
-            database: String::new(),
-            columns: columns.iter().map(source_column).collect(),
-            kind: SourceKind::Derived(None),
-            optional: false,
-            lock: None,
-            names_results: false,
-            need: None,
-            origin: Default::default(),
-        });
+        block.sources.push(Source::made(
+            String::new(),
+            columns.iter().map(source_column).collect(),
+            SourceKind::Derived(None),
+        ));
         // Positions are the result's columns, whichever are used.
         for column in 0..columns.len() {
             block.position(0, column);

@@ -97,7 +97,7 @@ pub(super) fn to_integer_column(value: &Value, from: &ColumnType, to: &ColumnTyp
 pub(super) fn to_float_column(value: &Value, from: &ColumnType, to: &ColumnType) -> Outcome {
     let is_float = matches!(to.kind, TypeKind::Float { .. });
     let (number, mut problem) = match value {
-        Value::Bytes(text) if !from.is_hex_literal() => {
+        Value::Bytes(text) => {
             let prefix = double_prefix(text);
             let is_clean = prefix.consumed > 0 && text[prefix.consumed..].iter().all(u8::is_ascii_whitespace);
             let type_name = if is_float { "FLOAT" } else { "DOUBLE" };
@@ -133,7 +133,7 @@ pub(super) fn to_decimal_column(
     scale: u8,
 ) -> Outcome {
     let (number, mut problem) = match value {
-        Value::Bytes(text) if !from.is_hex_literal() => {
+        Value::Bytes(text) => {
             let incorrect = ConversionProblem::Incorrect { type_name: "decimal", text: shown(text) };
             let number = text_number(text, "decimal", incorrect);
             (number.value, number.problem)

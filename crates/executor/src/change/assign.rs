@@ -27,28 +27,17 @@ pub struct Assigner<'t> {
 
 impl<'t> Assigner<'t> {
     pub fn new(table: &'t TableDef, context: &ExecContext<'_>, ignore: bool) -> Assigner<'t> {
-        let strict = context.eval.settings.sql_mode.is_strict() && !ignore;
-        Assigner {
-            table,
-            strict,
-            null_to_default: !strict,
-            defers_null: false,
-            tells_null_once: false,
-            ignore,
-        }
+        Assigner::with(table, context.eval.settings.sql_mode.is_strict() && !ignore, ignore)
     }
 
-    /// Of expressions of the table's own, whose problems are errors.
-    pub fn of_rules(table: &'t TableDef) -> Assigner<'t> {
-        let strict = true;
-        Assigner {
-            table,
-            strict,
-            null_to_default: false,
-            defers_null: false,
-            tells_null_once: false,
-            ignore: false,
-        }
+    /// Of expressions of the table's own, and of rows that are copied.
+    pub fn of_rules(table: &'t TableDef, strict: bool) -> Assigner<'t> {
+        Assigner::with(table, strict, false)
+    }
+
+    fn with(table: &'t TableDef, strict: bool, ignore: bool) -> Assigner<'t> {
+        let null_to_default = !strict;
+        Assigner { table, strict, null_to_default, defers_null: false, tells_null_once: false, ignore }
     }
 
     /// After the triggers: what is still NULL and must not be. `given` are the columns that a trigger gives values to, whose

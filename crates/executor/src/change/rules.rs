@@ -66,7 +66,7 @@ pub struct CascadeRules<'a> {
 impl RowCompleter for CascadeRules<'_> {
     fn complete(&self, table: &TableDef, row: &mut [Value]) -> Result<(), SqlError> {
         let Some((_, rules)) = self.rules.iter().find(|(id, _)| *id == table.id) else { return Ok(()) };
-        let assigner = Assigner::of_rules(table);
+        let assigner = Assigner::of_rules(table, true);
         assigner.generate(rules, row, 1, self.context)
     }
 }

@@ -132,17 +132,11 @@ impl Planner<'_> {
         let columns = columns.collect();
         let different = Node::new(NodeKind::Distinct { input: Box::new(node), keys }, width, rows);
         let source = block.sources.len();
-        block.sources.push(Source {
-            alias: format!("<subquery{}>", source + 1),
-            database: String::new(),
+        block.sources.push(Source::made(
+            format!("<subquery{}>", source + 1),
             columns,
-            kind: SourceKind::Derived(Some(Box::new(different))),
-            optional: false,
-            lock: None,
-            names_results: false,
-            need: None,
-            origin: Default::default(),
-        });
+            SourceKind::Derived(Some(Box::new(different))),
+        ));
         let mut list = list.clone();
         list.items[place] = Item::Source(source);
         for (column, (outer, _, mode, ty)) in pairs.into_iter().enumerate() {

@@ -86,15 +86,8 @@ impl Planner<'_> {
             merges: false,
         };
         select.block.sources.push(Source {
-            alias: format!("<derived{}>", number + 2),
-            database: String::new(),
-            columns,
-            kind: SourceKind::Query(Box::new(query)),
             optional: true,
-            lock: None,
-            names_results: false,
-            need: None,
-            origin: Default::default(),
+            ..Source::made(format!("<derived{}>", number + 2), columns, SourceKind::Query(Box::new(query)))
         });
         let mut on = Vec::with_capacity(keys.len());
         for (at, key) in keys.into_iter().enumerate() {

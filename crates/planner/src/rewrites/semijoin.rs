@@ -81,17 +81,11 @@ impl Planner<'_> {
         let keys = vec![Expr::column(0, column_type.clone())];
         let different = NodeKind::Distinct { input: Box::new(query), keys };
         let source = block.sources.len();
-        block.sources.push(Source {
-            alias: format!("<subquery{}>", number + 2),
-            database: String::new(),
-            columns: vec![SourceColumn { name: String::new(), column_type, hidden: false, invisible: true }],
-            kind: SourceKind::Derived(Some(Box::new(Node::new(different, width, rows)))),
-            optional: false,
-            lock: None,
-            names_results: false,
-            need: None,
-            origin: Default::default(),
-        });
+        block.sources.push(Source::made(
+            format!("<subquery{}>", number + 2),
+            vec![SourceColumn { name: String::new(), column_type, hidden: false, invisible: true }],
+            SourceKind::Derived(Some(Box::new(Node::new(different, width, rows)))),
+        ));
         let column = Box::new(block.column_expr(source, 0));
         let kind = ExprKind::Compare(ComparisonOperator::Equal, mode, Box::new(value), column);
         Some((source, Expr { kind, ty }))

@@ -4,10 +4,9 @@
 //! is written there. Called for each block whose rows are about to be planned.
 use crate::planner::Planner;
 use binder::block::Block;
-use binder::bound::{BoundInitialiser, JoinTree, Logical};
+use binder::bound::JoinTree;
 use binder::walk::{for_each_operand, for_each_operand_mut};
 use expression::{Expr, ExprKind};
-use plan::InitialiserKind;
 
 impl Planner<'_> {
     /// Puts the slots of initialisers into the places of variables.
@@ -17,7 +16,7 @@ impl Planner<'_> {
         conditions: &mut [Expr],
         tree: Option<&mut JoinTree>,
     ) {
-        if self.assigns_variables {
+        if !self.reads_variables_once {
             return;
         }
         let mut known: Vec<(Box<str>, Expr)> = Vec::new();
@@ -27,13 +26,7 @@ impl Planner<'_> {
                 if let Some((_, slot)) = known.iter().find(|(other, _)| other == name) {
                     return slot.clone();
                 }
-                let number = self.new_slot();
-                let mut slot = Expr::slot(number, variable.ty.column.clone());
-                slot.ty = variable.ty.clone();
-                slot.ty.name = Some(variable.to_string().into());
-                let query = Logical::Values { rows: vec![vec![variable.clone()]], width: 1 };
-                let kind = InitialiserKind::Call;
-                block.initialisers.push(BoundInitialiser { slot: number, kind, query });
+                let slot = block.compute_once(self.new_slot(), variable.clone(), variable.to_string());
                 known.push((name.clone(), slot.clone()));
                 slot
             });

@@ -200,8 +200,7 @@ fn field_rows(instance: &Instance, viewer: &Viewer) -> Rows {
 fn space_rows(instance: &Instance, viewer: &Viewer) -> Rows {
     let page_size = instance.globals.by_name("innodb_page_size").as_unsigned();
     let row = |table: &Arc<TableHandle>| {
-        let size = instance.catalog().stored_bytes(table);
-        let bytes = size.data + size.indexes;
+        let bytes = instance.catalog().stored_bytes(table).total();
         vec![
             Value::UInt(space(table)),
             Value::bytes(name(table)),

@@ -56,7 +56,7 @@ const AUTO_INCREMENT: usize = 13;
 fn fill(catalog: &Catalog, table: &ReadyTable, row: &mut [Value]) {
     let (rows, size) = (table.estimated_rows(), catalog.stored_bytes(table));
     row[TABLE_ROWS] = Value::UInt(rows);
-    row[AVG_ROW_LENGTH] = Value::UInt(size.data.checked_div(rows).unwrap_or(0));
+    row[AVG_ROW_LENGTH] = Value::UInt(size.of_row(rows));
     row[DATA_LENGTH] = Value::UInt(size.data);
     row[INDEX_LENGTH] = Value::UInt(size.indexes);
     if table.definition().auto_increment_column().is_some() {

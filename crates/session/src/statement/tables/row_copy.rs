@@ -53,7 +53,7 @@ pub struct TableRowMaker {
 impl TableRowMaker {
     fn assigner(&self) -> Assigner<'_> {
         let strict = self.eval.is_strict_change;
-        Assigner { strict, null_to_default: !strict, ..Assigner::of_rules(&self.table) }
+        Assigner::of_rules(&self.table, strict)
     }
 }
 
