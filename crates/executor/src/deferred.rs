@@ -106,14 +106,16 @@ pub async fn ask_and_retry<T>(
         context.check()?;
         let is_pause = request == SessionRequest::Pause;
         let answer = match request {
-            SessionRequest::Function { id, arguments } => context.host.call_function(id, arguments).await?,
+            SessionRequest::Function { id, name, arguments } => {
+                context.host.call_function(id, name, arguments).await?
+            }
             SessionRequest::LoadFile { name, bytes_max } => context.host.load_file(name, bytes_max).await?,
             request => context.eval.session.answer(request).await?,
         };
         if !is_pause {
             context.eval.deferred.keep(answer);
         }
-        match context.eval.deferred.attempt(|| evaluate(context.eval)) {
+        match context.eval.deferred.attempt_again(|| evaluate(context.eval)) {
             Ok(value) => {
                 context.eval.deferred.clear();
                 return Ok(value);

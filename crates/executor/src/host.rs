@@ -2,6 +2,8 @@
 //!
 //! Invariant: a host is asked for one thing at a time, and statements that run inside of a call use the same transaction.
 //! The session implements it: while a function or a trigger runs, the whole session is at its disposal.
+use std::sync::Arc;
+
 use datum::{SqlError, Value};
 use engine::Transaction;
 use schema::{LocalFuture, TableId, TriggerEvent, TriggerSet};
@@ -13,10 +15,11 @@ pub trait StatementHost {
     /// The same, to be looked at only.
     fn seen_transaction(&self) -> &Transaction;
 
-    /// The value of the stored function with this number.
+    /// The value of the stored function with this number; `name` is what errors call it, if not by the function's name.
     fn call_function(
         &mut self,
         function: u64,
+        name: Option<Arc<str>>,
         arguments: Vec<Value>,
     ) -> LocalFuture<'_, Result<Value, SqlError>>;
 

@@ -5,7 +5,7 @@
 use crate::bound::{Bound, bound_of};
 use datum::{ColumnType, SqlError, Value};
 use engine::KeyRange;
-use expression::{EvalContext, Expr};
+use expression::{EvalContext, Expr, ExprKind};
 use plan::{Interval, KeyCondition, RangeCondition};
 use schema::TableDef;
 use table::KeyPart;
@@ -114,7 +114,9 @@ impl RangeBuilder<'_> {
         if !expr.is_given_constant() || !matches!(value, Value::Bytes(_)) || !column_type.kind.is_integer() {
             return Ok(());
         }
-        value.to_f64(&expr.ty.column, &mut |warning| self.context.warn_of_constant(warning));
+        // Bounds may be copies of what stands in the text.
+        let constant = Some(expr).filter(|expr| matches!(expr.kind, ExprKind::Parameter(_)));
+        value.to_f64(&expr.ty.column, &mut |warning| self.context.warn_of_constant(constant, warning));
         self.context.check_refusal()
     }
 

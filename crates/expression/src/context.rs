@@ -143,7 +143,7 @@ pub struct EvalContext {
     /// Long IN lists that have been met, by their ids.
     constant_sets: Mutex<HashMap<NonZeroU32, Arc<ConstantSet>>>,
     /// What has been told of constants, which are converted once in a statement.
-    told_of_constants: Mutex<Vec<String>>,
+    told_of_constants: Mutex<Vec<(Option<usize>, String)>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
@@ -263,39 +263,62 @@ impl EvalContext {
     }
 
     pub fn warn(&self, error: SqlError) {
-        if self.is_unraised.load(Relaxed) {
-            return self.session.warn_only(error.into_warning());
-        }
-        if self.is_told_to_session.load(Relaxed) {
-            return self.session.warn(error.into_warning());
-        }
-        if self.is_strict_change && is_refused_in_changes(&error) {
-            let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
-            refusal.get_or_insert(error);
-        } else {
-            self.session.warn(error.into_warning());
+        if self.is_refused_now(&error) {
+            self.refuse(error);
+        } else if self.deferred.is_news() {
+            self.tell(error);
         }
     }
 
-    /// The same of a constant, which is told once in a statement.
-    pub fn warn_of_constant(&self, error: SqlError) {
-        if self.is_first(&error) {
-            self.warn(error);
+    /// The same of a constant, which is told once in a statement; `None`: one that may be a copy.
+    pub fn warn_of_constant(&self, constant: Option<&Expr>, error: SqlError) {
+        if self.deferred.is_news() && self.is_first(constant, &error) {
+            match self.is_refused_now(&error) {
+                true => self.refuse(error),
+                false => self.tell(error),
+            }
         }
     }
 
     /// Warns, also in a strict change, once in a statement.
     pub fn tell_once(&self, error: SqlError) {
-        if self.is_first(&error) {
+        if self.deferred.is_news() && self.is_first(None, &error) {
             self.session.warn(error.into_warning());
         }
     }
 
-    fn is_first(&self, error: &SqlError) -> bool {
+    fn is_refused_now(&self, error: &SqlError) -> bool {
+        self.is_strict_change
+            && !self.is_unraised.load(Relaxed)
+            && !self.is_told_to_session.load(Relaxed)
+            && is_refused_in_changes(error)
+    }
+
+    fn refuse(&self, error: SqlError) {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.get_or_insert(error);
+    }
+
+    fn tell(&self, error: SqlError) {
+        match self.is_unraised.load(Relaxed) {
+            true => self.session.warn_only(error.into_warning()),
+            false => self.session.warn(error.into_warning()),
+        }
+    }
+
+    /// Constants that are written several times are told of as often. One that may be a copy is any of the same text.
+    fn is_first(&self, constant: Option<&Expr>, error: &SqlError) -> bool {
+        let place = constant.and_then(|constant| match constant.kind {
+            ExprKind::Parameter(index) => Some(index),
+            ExprKind::Literal(_) => Some(std::ptr::from_ref(constant).addr()),
+            _ => None,
+        });
         let mut told = self.told_of_constants.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = !told.contains(&error.message);
+        let is_first = !told.iter().any(|(of, message)| {
+            *message == error.message && (*of == place || of.is_none() || place.is_none())
+        });
         if is_first {
-            told.push(error.message.clone());
+            told.push((place, error.message.clone()));
         }
         is_first
     }

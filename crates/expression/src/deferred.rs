@@ -5,8 +5,8 @@
 //! the middle of its evaluation, where the statement is polled on a stack of its own (`env::coroutine`).
 //! Invariant: answers are kept only from the first request of one expression's evaluation on one row to its end, so
 //! a clause that can do neither refuses these calls and changes nothing.
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use datum::{SqlError, Value, error_code};
@@ -27,8 +27,9 @@ pub enum SessionRequest {
     ReleaseAllLocks,
     /// The connection that has the lock, or NULL.
     LockOwner(String),
-    /// The value of a stored function, by the number that its name stands for.
-    Function { id: u64, arguments: Vec<Value> },
+    /// The value of a stored function, by the number that its name stands for. `name`: what errors call the value, if not by the
+    /// function's name.
+    Function { id: u64, name: Option<Arc<str>>, arguments: Vec<Value> },
     /// The bytes of a file of the host, or NULL where there is none that may be read; the length of one that has more.
     LoadFile { name: String, bytes_max: u64 },
     /// 0 when the set of identifiers is executed, 1 when the time is over before.
@@ -46,6 +47,9 @@ pub struct Deferred {
     state: Mutex<State>,
     /// Whoever evaluates now asks for requests, see `attempt`.
     is_asked: AtomicBool,
+    /// Warnings of this attempt, and of all attempts at its expression: one that begins anew meets the same ones again.
+    met: AtomicUsize,
+    heard: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -70,10 +74,31 @@ impl Deferred {
     /// away is noticed.
     #[inline]
     pub fn attempt<T>(&self, evaluate: impl FnOnce() -> T) -> T {
+        self.heard.store(0, Relaxed);
+        self.attempt_again(evaluate)
+    }
+
+    /// The same with an answer to what an attempt before has asked. Warnings up to there have been told.
+    #[inline]
+    pub fn attempt_again<T>(&self, evaluate: impl FnOnce() -> T) -> T {
+        self.met.store(0, Relaxed);
         self.is_asked.store(true, Relaxed);
         let value = evaluate();
         self.is_asked.store(false, Relaxed);
         value
+    }
+
+    /// Whether a warning that is met now has not been told by an attempt before.
+    pub(crate) fn is_news(&self) -> bool {
+        if !self.is_asked() {
+            return true;
+        }
+        let before = self.met.fetch_add(1, Relaxed);
+        let is_news = before >= self.heard.load(Relaxed);
+        if is_news {
+            self.heard.store(before + 1, Relaxed);
+        }
+        is_news
     }
 
     /// Another statement follows.
@@ -110,7 +135,11 @@ impl Deferred {
             let mut state = self.state();
             (state.request.take(), std::mem::take(&mut state.told))
         };
+        // What it warns of has been told.
+        let (met, heard) = (self.met.load(Relaxed), self.heard.swap(usize::MAX, Relaxed));
         let value = evaluate();
+        self.met.store(met, Relaxed);
+        self.heard.store(heard, Relaxed);
         let mut state = self.state();
         let is_asked = state.request.is_some();
         state.told = told;

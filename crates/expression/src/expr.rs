@@ -25,14 +25,22 @@ pub enum Coercibility {
 }
 
 /// The type of an expression's result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ExprType {
     pub column: ColumnType,
     pub coercibility: Coercibility,
-    /// The full name of a table's column, for error messages.
+    /// The full name of a table's column, for error messages. Types that differ in it alone are equal.
     pub name: Option<Arc<str>>,
     /// TRUE, FALSE or a condition: a BIGINT everywhere but in JSON, which has booleans.
     pub is_truth: bool,
+}
+
+impl PartialEq for ExprType {
+    fn eq(&self, other: &ExprType) -> bool {
+        self.column == other.column
+            && self.coercibility == other.coercibility
+            && self.is_truth == other.is_truth
+    }
 }
 
 impl ExprType {

@@ -98,6 +98,8 @@ pub struct Diagnostics {
     items: Vec<(usize, ConditionItems)>,
     /// Of the condition that comes next.
     next_items: Option<ConditionItems>,
+    /// What follows the error that comes next.
+    follower: Option<SqlError>,
     /// How many conditions there were since a statement, or a handler's begin or end, has settled them.
     fresh: u64,
     /// How often they were forgotten.
@@ -116,6 +118,7 @@ impl Default for Diagnostics {
             conditions: Vec::new(),
             items: Vec::new(),
             next_items: None,
+            follower: None,
             fresh: 0,
             epoch: 0,
             count: 0,
@@ -134,6 +137,7 @@ impl Diagnostics {
         self.conditions.clear();
         self.items.clear();
         self.next_items = None;
+        self.follower = None;
         self.fresh = 0;
         self.epoch += 1;
         self.count = 0;
@@ -163,6 +167,14 @@ impl Diagnostics {
     /// The error that ended the statement is its last condition.
     pub fn add_error(&mut self, error: &SqlError) {
         self.add(Condition { severity: Severity::Error, error: error.clone() });
+        if let Some(follower) = self.follower.take() {
+            self.add(Condition { severity: Severity::Error, error: follower });
+        }
+    }
+
+    /// The next error that ends something is followed by this one, which ends nothing.
+    pub fn expect_follower(&mut self, error: SqlError) {
+        self.follower = Some(error);
     }
 
     /// The next condition has these items.

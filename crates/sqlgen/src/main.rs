@@ -122,7 +122,7 @@ fn programs(reference: &str, tested: &str, first: &str, count: &str) -> Result<u
         compare_programs(seed, reference, tested).into_iter().collect()
     })?;
     let (argued, mut found): (Vec<_>, Vec<_>) =
-        found.drain(..).partition(|difference| difference.argued().is_some());
+        found.drain(..).partition(|difference| difference.argued.is_some());
     found.sort_by_key(|difference| (difference.class(), difference.statements.concat().len()));
     for class in found.chunk_by(|one, other| one.class() == other.class()) {
         let Some(smallest) = class.first() else { continue };
@@ -132,7 +132,7 @@ fn programs(reference: &str, tested: &str, first: &str, count: &str) -> Result<u
         println!("  tested    {}", smallest.tested);
     }
     for difference in &argued {
-        println!("argued seed {}: {}", difference.seed, difference.argued().unwrap_or_default());
+        println!("argued seed {}: {}", difference.seed, difference.argued.unwrap_or_default());
     }
     println!("{count} seeds, {} differences, {} argued ones", found.len(), argued.len());
     Ok(found.len())

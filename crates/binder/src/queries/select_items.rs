@@ -36,6 +36,7 @@ impl<'p> Binder<'p> {
                     let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
                     let mut expr = self.bind(expr)?;
                     self.context.bind.told_text_marker(&mut expr);
+                    expression::name_stored_call(&mut expr, &name);
                     let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
                     if is_alias {
                         self.block().later_aliases.remove(0);

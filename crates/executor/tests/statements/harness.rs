@@ -383,7 +383,12 @@ impl executor::StatementHost for Host<'_> {
         self.0
     }
 
-    fn call_function(&mut self, _: u64, _: Vec<Value>) -> schema::LocalFuture<'_, Result<Value, SqlError>> {
+    fn call_function(
+        &mut self,
+        _: u64,
+        _: Option<Arc<str>>,
+        _: Vec<Value>,
+    ) -> schema::LocalFuture<'_, Result<Value, SqlError>> {
         unreachable!("no plan here has a stored function")
     }
 

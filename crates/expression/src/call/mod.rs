@@ -25,7 +25,7 @@ pub use array_cast::{array_cast, array_keys};
 pub(crate) use extremes::{extreme_truth, is_choice_of_moments};
 pub use json_value::{JsonBehaviour, json_scalar};
 pub use moment_or_time::MomentOrTime;
-pub use stored::stored_call;
+pub use stored::{name_stored_call, stored_call};
 
 pub use crate::build::{bytes_max, double, fraction_digits, is_bit_string, moment_text, shown_width};
 pub use crate::collations::{Purpose, STRICT_CONVERSION, strictly_converted};

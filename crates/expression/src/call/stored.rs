@@ -17,6 +17,16 @@ static STORED: Function = Function {
     evaluate: call,
 };
 
+/// What errors call the result, where an expression is such a call: its name as a selected column.
+pub fn name_stored_call(expr: &mut Expr, name: &str) {
+    if let ExprKind::Call(function, exprs) = &mut expr.kind
+        && std::ptr::eq(*function, &STORED)
+        && let Some(number) = exprs.first_mut()
+    {
+        number.ty.name = Some(name.into());
+    }
+}
+
 /// A call of the stored function with this number.
 pub fn stored_call(id: u64, arguments: Vec<Expr>, returns: ColumnType) -> Expr {
     let mut exprs = Vec::with_capacity(arguments.len() + 1);
@@ -39,6 +49,7 @@ fn call(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Value::UInt(id) => id,
         _ => 0,
     };
-    let request = SessionRequest::Function { id, arguments: values };
+    let name = arguments.exprs.first().and_then(|number| number.ty.name.clone());
+    let request = SessionRequest::Function { id, name, arguments: values };
     Err(arguments.context.defer(arguments, "a stored function", request))
 }

@@ -25,15 +25,23 @@ pub(super) fn arithmetic(
     {
         return Ok(Value::Int(result));
     }
-    let l = left.eval_ref(row, context)?;
+    let mut l = left.eval_ref(row, context)?;
     let is_double = matches!(node.ty.column.kind, TypeKind::Double { .. });
     if l.is_null() && matches!(node.ty.column.kind, TypeKind::Decimal { .. }) {
         return Ok(Value::Null);
     }
-    if is_double && context.is_strict_change && matches!(*l, Value::Bytes(_)) && is_refused(&l, left, context)
-    {
-        // What the right side would do is not done.
-        return Ok(Value::Null);
+    // Before the right side is evaluated, whose functions may ask what the text has told.
+    if is_double && matches!(*l, Value::Bytes(_)) && right.direct(row, context).is_none() {
+        let mut is_told = false;
+        let number = l.to_f64(&left.ty.column, &mut |warning| {
+            is_told = true;
+            context.warn(warning);
+        });
+        if is_told && context.is_strict_change {
+            // What the right side would do is not done.
+            return Ok(Value::Null);
+        }
+        l = Cow::Owned(number.map_or(Value::Null, Value::Double));
     }
     let r = right.eval_ref(row, context)?;
     // Both are read as DOUBLEs, and warn, whether or not one is NULL.
@@ -75,16 +83,6 @@ pub(super) fn arithmetic(
     let Some(l) = decimal_of(left, &l, context) else { return Ok(Value::Null) };
     let Some(r) = decimal_of(right, &r, context) else { return Ok(Value::Null) };
     decimals(node, operator, &l, &r, context)
-}
-
-/// Whether a text is no number, which ends a strict statement.
-#[cold]
-fn is_refused(text: &Value, operand: &Expr, context: &EvalContext) -> bool {
-    let mut problem = None;
-    text.to_f64(&operand.ty.column, &mut |warning| problem = Some(warning));
-    let is_refused = problem.is_some();
-    problem.into_iter().for_each(|warning| context.warn(warning));
-    is_refused
 }
 
 /// What fits BIGINT; `None` leaves the rest (overflow, division) to the general way.

@@ -48,20 +48,44 @@ fn order(
         Operand { value: left.0, column: &left.1.ty.column },
         Operand { value: right.0, column: &right.1.ty.column },
         &moments,
-        &mut |warning| match is_converted_once(mode, left.1, right.1) {
-            true => context.warn_of_constant(warning),
-            false => context.warn(warning),
+        &mut |warning| match converted_once(mode, left.1, right.1) {
+            Some(constant) => context.warn_of_constant(Some(constant), warning),
+            None => context.warn(warning),
         },
     )
 }
 
-/// Whether the warnings of a comparison are of a constant text that meets numbers. A CASE asks for each of its conditions.
-fn is_converted_once(mode: CompareMode, left: &Expr, right: &Expr) -> bool {
+/// The constant text that meets numbers, whose warnings those of the comparison are. A CASE asks for each of its conditions.
+fn converted_once<'e>(mode: CompareMode, left: &'e Expr, right: &'e Expr) -> Option<&'e Expr> {
     let is_constant = |expr: &Expr| expr.is_given_constant() && expr.ty.column.kind.is_string();
     let is_number =
         |expr: &Expr| expr.ty.column.kind.is_numeric() && !matches!(expr.kind, ExprKind::CaseOperand);
-    matches!(mode, CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)
-        && (is_constant(left) && is_number(right) || is_constant(right) && is_number(left))
+    if !matches!(mode, CompareMode::Integer | CompareMode::Decimal | CompareMode::Double) {
+        return None;
+    }
+    match (is_constant(left), is_constant(right)) {
+        (true, _) if is_number(right) => Some(left),
+        (_, true) if is_number(left) => Some(right),
+        _ => None,
+    }
+}
+
+/// A text that meets a number is read as one before the other side is evaluated, whose functions may ask what it has told.
+fn read_first<'v>(
+    mode: CompareMode,
+    (value, left): (Cow<'v, Value>, &Expr),
+    right: &Expr,
+    context: &EvalContext,
+) -> Cow<'v, Value> {
+    if mode != CompareMode::Double || !matches!(*value, Value::Bytes(_)) {
+        return value;
+    }
+    let constant = converted_once(mode, left, right);
+    let number = value.to_f64(&left.ty.column, &mut |warning| match constant {
+        Some(constant) => context.warn_of_constant(Some(constant), warning),
+        None => context.warn(warning),
+    });
+    Cow::Owned(number.map_or(Value::Null, Value::Double))
 }
 
 /// The moment that a value is without a word: a date or time of a date, or a parameter's text that is nothing but one.
@@ -123,9 +147,12 @@ pub(super) fn compare(
     {
         return Ok(Some(operator.accepts(left.cmp(right))));
     }
-    let left_value = left.eval_ref(row, context)?;
+    let mut left_value = left.eval_ref(row, context)?;
     if left_value.is_null() && operator != ComparisonOperator::NullSafeEqual {
         return Ok(None);
+    }
+    if right.direct(row, context).is_none() {
+        left_value = read_first(mode, (left_value, left), right, context);
     }
     let right_value = right.eval_ref(row, context)?;
     if left_value.is_null() || right_value.is_null() {
@@ -162,6 +189,15 @@ pub(super) fn in_list(
     if let Some(set) = context.constant_set(id, list.iter().map(std::slice::from_ref))? {
         return Ok(set.contains(&[(operand, &value)], context)?.map(|found| found != negated));
     }
+    let value = match list {
+        [(mode, first), ..]
+            if list.iter().all(|(one, _)| one == mode)
+                && list.iter().any(|(_, member)| member.direct(row, context).is_none()) =>
+        {
+            read_first(*mode, (value, operand), first, context)
+        }
+        _ => value,
+    };
     let mut unknown = false;
     for (mode, member) in list {
         let candidate = member.eval_ref(row, context)?;

@@ -162,7 +162,7 @@ impl Session {
             true => Strictness::Assignment,
             false => Strictness::None,
         };
-        self.programs.busy.push(BusyStatement { tables: Vec::new(), strictness });
+        self.programs.busy.push(BusyStatement { tables: Vec::new(), strictness, makes_fit: false });
         for (slot, (argument, mode)) in arguments.iter().zip(modes).enumerate() {
             if mode == ParameterMode::Out {
                 continue;

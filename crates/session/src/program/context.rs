@@ -34,6 +34,8 @@ pub(crate) struct ProgramStack {
     pub statement_time_us: i64,
     /// The statements that wait for a function or trigger.
     pub busy: Vec<BusyStatement>,
+    /// The statement that begins is a DO: its values are nobody's.
+    pub drops_values: bool,
     /// For expressions that are evaluated without an execution, one after the other.
     pub spare_eval: Option<Box<EvalContext>>,
     /// What it has in between.
@@ -44,6 +46,9 @@ pub(crate) struct ProgramStack {
 pub(crate) struct BusyStatement {
     pub tables: Vec<TableId>,
     pub strictness: Strictness,
+    /// IGNORE, and DO: what functions and triggers take without a statement of their own, which are arguments and rows of
+    /// cursors, is made to fit.
+    pub makes_fit: bool,
 }
 
 /// What a statement makes of warnings in the programs that it calls, where their own mode is strict too.
@@ -71,6 +76,8 @@ struct Context {
     database: Option<Option<Arc<str>>>,
     handled: usize,
     last_insert_id: Option<u64>,
+    /// As of the statement that calls it; a procedure is called by CALL.
+    makes_fit: bool,
 }
 
 struct SavedAccount {
@@ -105,6 +112,16 @@ impl ProgramStack {
         self.busy.iter().map(|statement| statement.strictness).max().unwrap_or(Strictness::None)
     }
 
+    /// Whether arguments of functions that the statement calls are made to fit.
+    pub fn makes_arguments_fit(&self) -> bool {
+        self.busy.last().is_some_and(|statement| statement.makes_fit)
+    }
+
+    /// Whether rows of cursors are made to fit in the program that runs.
+    pub fn makes_rows_fit(&self) -> bool {
+        self.contexts.last().is_some_and(|context| context.makes_fit)
+    }
+
     /// How many calls of the program have not ended.
     fn count(&self, id: u64) -> usize {
         self.contexts.iter().filter(|context| context.id == id).count()
@@ -133,6 +150,7 @@ impl Session {
             database: None,
             handled: self.programs.handled.len(),
             last_insert_id: keeps_id.then(|| self.shared.last_insert_id.load(Relaxed)),
+            makes_fit: keeps_id && self.programs.makes_arguments_fit(),
         };
         if !definition.as_invoker {
             context.account = self.become_definer(&definition.definer_user, &definition.definer_host)?;
@@ -192,6 +210,10 @@ impl Session {
         }
         if is_procedure && count as u64 > allowed {
             let name = &shared.live.definition.name;
+            // A procedure that may not begin is none for CALL, as in MySQL.
+            let full = format!("{}.{name}", shared.live.definition.database);
+            let unknown = error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]);
+            self.shared.diagnostics.lock().expect_follower(unknown);
             return Err(error_code::ER_SP_RECURSION_LIMIT.with(&[&allowed, &name]));
         }
         if self.programs.depth() >= PROGRAM_DEPTH_MAX {

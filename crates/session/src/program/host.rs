@@ -32,6 +32,7 @@ impl StatementHost for Session {
     fn call_function(
         &mut self,
         function: u64,
+        name: Option<Arc<str>>,
         arguments: Vec<Value>,
     ) -> LocalFuture<'_, Result<Value, SqlError>> {
         Box::pin(async move {
@@ -39,10 +40,12 @@ impl StatementHost for Session {
             let shared =
                 self.shared_program(&live.ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())?)?;
             let mut run = Run::new(shared.clone());
+            run.result_name = name;
             // Arguments are taken as the caller's mode takes values.
+            let is_strict = self.settings.sql_mode.is_strict() && !self.programs.makes_arguments_fit();
             for (slot, value) in arguments.into_iter().enumerate() {
                 let from = super::call::type_of(&value);
-                self.assign(&mut run, slot, value, &from)?;
+                self.take(&mut run, slot, value, &from, is_strict)?;
             }
             self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
             let name = &shared.live.definition.name;
@@ -189,6 +192,7 @@ impl Session {
 
     /// Notes a statement that may call programs while it runs. `is_strict`: what it computes is kept.
     pub(crate) fn occupy_tables(&mut self, plan: &Plan, is_strict: bool) {
+        let makes_fit = std::mem::take(&mut self.programs.drops_values) || plan.ignores_errors();
         if !plan.functions.is_empty() || !plan.triggers.is_empty() {
             let strictness = match (is_strict, plan.is_change()) {
                 (true, true) => Strictness::Change,
@@ -196,7 +200,7 @@ impl Session {
                 (false, _) => Strictness::None,
             };
             let tables = plan.tables.iter().map(|used| used.id).collect();
-            self.programs.busy.push(BusyStatement { tables, strictness });
+            self.programs.busy.push(BusyStatement { tables, strictness, makes_fit });
         }
     }
 

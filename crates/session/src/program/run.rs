@@ -33,6 +33,8 @@ pub(super) struct Run {
     pub cursors: Vec<Option<OpenCursor>>,
     /// What RETURN has given.
     pub returned: Option<Value>,
+    /// What errors call that, if not by the program's name.
+    pub result_name: Option<Arc<str>>,
     /// The slots of the changed row's columns that have been given values.
     pub given: Vec<usize>,
     frame: Frame,
@@ -65,6 +67,7 @@ impl Run {
             told_types: Vec::new(),
             cursors: shared.program.cursors.iter().map(|_| None).collect(),
             returned: None,
+            result_name: None,
             given: Vec::new(),
             frame: Frame::default(),
             began: Vec::new(),
@@ -108,6 +111,19 @@ impl Session {
         value: Value,
         from: &ColumnType,
     ) -> Result<(), SqlError> {
+        let is_strict = self.settings.sql_mode.is_strict();
+        self.take(run, slot, value, from, is_strict)
+    }
+
+    /// The same; `is_strict`: what does not fit is an error.
+    pub(super) fn take(
+        &mut self,
+        run: &mut Run,
+        slot: usize,
+        value: Value,
+        from: &ColumnType,
+        is_strict: bool,
+    ) -> Result<(), SqlError> {
         run.note_given(slot);
         match &run.shared.types[slot] {
             None => {
@@ -115,7 +131,7 @@ impl Session {
                 run.values[slot] = value;
             }
             Some(to) if fits_as_it_is(&value, to) => run.values[slot] = value,
-            Some(to) => match self.fit(name_of(&run.shared, slot), value, from, to) {
+            Some(to) => match self.fit(name_of(&run.shared, slot), value, (from, to), is_strict) {
                 Ok(fitted) => run.values[slot] = fitted,
                 Err(error) => {
                     // A variable whose new value is refused has none, as in MySQL.
@@ -303,9 +319,11 @@ impl Session {
                         Box::pin(self.evaluate_piece(run, *piece, ValueUse::Assigned, None, shield)).await?
                     }
                 };
+                let name = run.result_name.as_deref().unwrap_or(&shared.live.definition.name);
+                let is_strict = self.settings.sql_mode.is_strict();
                 let value = match &shared.program.returns {
                     Some(to) if fits_as_it_is(&value, to) => value,
-                    Some(to) => self.fit(&shared.live.definition.name, value, &from, to)?,
+                    Some(to) => self.fit(name, value, (&from, to), is_strict)?,
                     None => value,
                 };
                 run.returned = Some(value);
@@ -340,8 +358,9 @@ impl Session {
         }
         let row = open.rows.next().ok_or_else(|| error_code::ER_SP_FETCH_NO_DATA.plain())?;
         let types = open.types.clone();
+        let is_strict = self.settings.sql_mode.is_strict() && !self.programs.makes_rows_fit();
         for ((slot, value), from) in targets.iter().zip(row).zip(&types) {
-            self.assign(run, *slot, value, from)?;
+            self.take(run, *slot, value, from, is_strict)?;
         }
         Ok(())
     }

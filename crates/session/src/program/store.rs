@@ -24,13 +24,13 @@ impl Session {
         value.cast_to_column(from, to, &mode).map_or(Value::Null, |stored| stored.value)
     }
 
-    /// The value as a variable of the type keeps it; what does not fit is an error in strict mode, else a warning.
+    /// The value as a variable of the type keeps it; what does not fit is an error where that is strict, else a warning.
     pub(super) fn fit(
         &self,
         name: &str,
         value: Value,
-        from: &ColumnType,
-        to: &ColumnType,
+        (from, to): (&ColumnType, &ColumnType),
+        is_strict: bool,
     ) -> Result<Value, SqlError> {
         if value.is_null() {
             return Ok(value);
@@ -41,7 +41,7 @@ impl Session {
             _ => Date::ZERO,
         };
         let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
-        let mode = StoreMode { moments, is_strict: self.settings.sql_mode.is_strict() };
+        let mode = StoreMode { moments, is_strict };
         match value.cast_to_column(from, to, &mode) {
             Ok(stored) => {
                 if let Some(problem) = stored.problem {

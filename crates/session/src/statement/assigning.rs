@@ -89,7 +89,12 @@ impl Session {
         });
         let value = match at_hand.flatten() {
             Some(value) => value?,
-            None => self.first_value_of(prepared, parameters, shield).await?,
+            None => {
+                self.programs.drops_values = matches!(rows, PieceRows::Dropped);
+                let value = self.first_value_of(prepared, parameters, shield).await;
+                self.programs.drops_values = false;
+                value?
+            }
         };
         self.give_value(rows, value)?;
         Ok(Done::ok())

@@ -61,8 +61,10 @@ impl Session {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
             Do(expressions) => {
-                Box::pin(self.evaluate(expressions, request, shield)).await?;
-                Ok(Done::ok())
+                self.programs.drops_values = true;
+                let values = Box::pin(self.evaluate(expressions, request, shield)).await;
+                self.programs.drops_values = false;
+                values.map(|_| Done::ok())
             }
             SetTransaction(asked) => self.set_transaction(asked),
             StartTransaction(asked) => self.start_transaction(Some(asked), shield).await,

@@ -1,99 +1,169 @@
 //! Differences of programs that are the reference's own oddities: each kind has its smallest case in `docs/differential.md`.
 //!
-//! Invariant: a kind is told by the cut-down script and the first lines that differ, never by the seed. Caller: the tool, which
-//! counts each kind as one class.
-use super::play::ProgramDifference;
+//! Invariant: a kind is told by an experiment, never by how a script looks. The script is written in another way that means
+//! the same without the oddity, and both servers have to agree on that from its first statement to its last. Caller: `play`, for
+//! each difference that it has cut down.
 
-type Kind = (&'static str, fn(&Case<'_>) -> bool);
-
-/// A difference: its last statement, those before, and the first lines that are not the same.
-struct Case<'d> {
-    last: &'d str,
-    before: &'d [String],
-    wanted: &'d str,
-    given: &'d str,
+/// An oddity, and scripts written without it; `None` where it does not occur.
+pub(super) struct Kind {
+    pub name: &'static str,
+    pub without: fn(&[String]) -> Option<Vec<String>>,
 }
 
-const KINDS: &[Kind] = &[
-    ("a text in a user variable beside a key is told of as often as ranges read it", |case| {
-        let is_beside_key = ["id = @u", "id > @u", "id < @u", "id <> @u"];
-        let is_told =
-            |line: &str| line.starts_with("ERROR 1292") || line.starts_with("ok") || line.starts_with('(');
-        is_beside_key.iter().any(|part| case.last.contains(part))
-            && is_told(case.wanted)
-            && is_told(case.given)
-            && (case.wanted.starts_with("ERROR") || case.given.starts_with("ERROR") || case.has_same_rows())
-    }),
-    ("INSERT IGNORE .. VALUES ends without a word at a row whose trigger gives NULL", |case| {
-        let is_of_rows = |line: &str| !line.starts_with("ERROR");
-        let tells_of_it = ["INSERT IGNORE INTO u VALUES", "FROM u", "CALL "];
-        case.all().any(|sql| sql.contains("BEFORE INSERT ON u") && sql.contains("SET NEW.a ="))
-            && case.all().any(|sql| sql.contains("INSERT IGNORE INTO u VALUES"))
-            && tells_of_it.iter().any(|part| case.last.contains(part))
-            && is_of_rows(case.wanted)
-            && is_of_rows(case.given)
-    }),
+pub(super) const KINDS: &[Kind] = &[
+    Kind {
+        name: "a text in a user variable beside a key is told of as often as ranges read it",
+        without: without_keys,
+    },
+    Kind {
+        name: "INSERT IGNORE .. VALUES ends without a word at a row whose trigger gives NULL",
+        without: without_values,
+    },
+    Kind {
+        name: "a statement of a program reads a user variable with the type of its first execution",
+        without: without_kept_types,
+    },
 ];
 
-impl ProgramDifference {
-    /// The name of the kind that the difference is of.
-    pub fn argued(&self) -> Option<&'static str> {
-        let (last, before) = self.statements.split_last()?;
-        let (wanted, given) = self.first_lines();
-        let case =
-            Case { last, before, wanted: wanted.unwrap_or_default(), given: given.unwrap_or_default() };
-        KINDS.iter().find(|(_, is_of)| is_of(&case)).map(|(name, _)| *name)
-    }
+/// A user variable beside the key meets what the key computes, which no range reads.
+fn without_keys(statements: &[String]) -> Option<Vec<String>> {
+    const COMPARED: [&str; 4] = ["= @u", "> @u", "< @u", "<> @u"];
+    changed(statements, |sql| {
+        let replaced = COMPARED.iter().fold(sql.to_owned(), |sql, compared| {
+            sql.replace(&format!("WHERE id {compared}"), &format!("WHERE id + 0 {compared}"))
+        });
+        (replaced != sql).then_some(replaced)
+    })
 }
 
-impl Case<'_> {
-    fn all(&self) -> impl Iterator<Item = &str> {
-        self.before.iter().map(String::as_str).chain([self.last])
+/// INSERT IGNORE takes the same rows from a query. Of scripts in which a trigger gives a value to the column that takes no NULL.
+fn without_values(statements: &[String]) -> Option<Vec<String>> {
+    const INSERT: &str = "INSERT IGNORE INTO u ";
+    let gives = |sql: &String| sql.contains("BEFORE INSERT ON u") && sql.contains("NEW.a");
+    if !statements.iter().any(gives) {
+        return None;
     }
+    changed(statements, |sql| {
+        let (mut replaced, mut rest, mut is_changed) = (String::new(), sql, false);
+        while let Some(at) = rest.find(INSERT) {
+            let (before, after) = rest.split_at(at + INSERT.len());
+            replaced.push_str(before);
+            rest = after;
+            let Some(values) = after.strip_prefix("VALUES ") else { continue };
+            let (rows, end) = rows_of(values)?;
+            let queries: Vec<String> = rows.iter().map(|row| format!("SELECT {row}")).collect();
+            replaced.push_str(&queries.join(" UNION ALL "));
+            rest = &values[end..];
+            is_changed = true;
+        }
+        replaced.push_str(rest);
+        is_changed.then_some(replaced)
+    })
+}
 
-    /// Whether both lines tell of the same number of rows, whatever their warnings.
-    fn has_same_rows(&self) -> bool {
-        let without = |line: &str| {
-            let words = line.split_whitespace().collect::<Vec<_>>();
-            let count = words.iter().position(|word| *word == "warnings" || *word == "warnings)");
-            let mut kept = words.clone();
-            if let Some(at) = count.and_then(|at| at.checked_sub(1)) {
-                kept.drain(at..=at + 1);
+/// The rows of VALUES without their parentheses, and where they end.
+fn rows_of(values: &str) -> Option<(Vec<&str>, usize)> {
+    let (mut rows, mut depth, mut begin, mut is_text, mut end) = (Vec::new(), 0, 0, false, 0);
+    for (at, letter) in values.char_indices() {
+        match letter {
+            '\'' => is_text = !is_text,
+            _ if is_text => {}
+            '(' => {
+                begin = if depth == 0 { at + 1 } else { begin };
+                depth += 1;
             }
-            let end = kept.iter().position(|word| *word == "Warnings:").unwrap_or(kept.len());
-            kept[..end].join(" ")
-        };
-        without(self.wanted) == without(self.given)
+            ')' => {
+                depth -= 1;
+                if depth == 0 {
+                    rows.push(&values[begin..at]);
+                    end = at + 1;
+                }
+            }
+            ',' | ' ' => {}
+            _ if depth == 0 => break,
+            _ => {}
+        }
     }
+    (!rows.is_empty() && depth == 0).then_some((rows, end))
+}
+
+/// Programs that read user variables are made anew before each statement, so that each execution is the first one.
+fn without_kept_types(statements: &[String]) -> Option<Vec<String>> {
+    let is_program = |sql: &&String| {
+        ["CREATE PROCEDURE", "CREATE FUNCTION", "CREATE TRIGGER"].iter().any(|made| sql.starts_with(made))
+    };
+    let programs: Vec<&String> = statements.iter().filter(is_program).collect();
+    if !programs.iter().any(|program| program.contains("@u")) {
+        return None;
+    }
+    let mut anew = Vec::new();
+    for sql in statements {
+        let runs = ["CALL ", "SELECT f", "SELECT id, f", "UPDATE ", "DELETE "];
+        let is_change = sql.starts_with("INSERT INTO u VALUES (7");
+        if is_change || runs.iter().any(|begin| sql.starts_with(begin)) {
+            for program in &programs {
+                anew.push(dropped(program)?);
+                anew.push((*program).clone());
+            }
+        }
+        anew.push(sql.clone());
+    }
+    Some(anew)
+}
+
+/// What undoes a CREATE.
+fn dropped(program: &str) -> Option<String> {
+    let mut words = program.split([' ', '(']).skip(1);
+    Some(format!("DROP {} {}", words.next()?, words.next()?))
+}
+
+/// All statements, some of them otherwise; `None` if none is.
+fn changed(statements: &[String], otherwise: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+    let others: Vec<Option<String>> = statements.iter().map(|sql| otherwise(sql)).collect();
+    if others.iter().all(Option::is_none) {
+        return None;
+    }
+    Some(
+        others.into_iter().zip(statements).map(|(other, sql)| other.unwrap_or_else(|| sql.clone())).collect(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(statements: &[&str], reference: &str, tested: &str) -> Option<&'static str> {
-        let statements = statements.iter().map(|sql| (*sql).to_owned()).collect();
-        ProgramDifference { seed: 1, statements, reference: reference.to_owned(), tested: tested.to_owned() }
-            .argued()
+    fn without(kind: usize, statements: &[&str]) -> Option<Vec<String>> {
+        let statements: Vec<String> = statements.iter().map(|sql| (*sql).to_owned()).collect();
+        (KINDS[kind].without)(&statements)
     }
 
     #[test]
-    fn kinds_are_told_by_scripts_and_lines() {
-        let update = "UPDATE u SET a = a + 1, b = 'y' WHERE id > @u ORDER BY id DESC";
-        let two = "ok 2 rows 2 warnings (Rows matched: 2  Changed: 2  Warnings: 2)\n";
-        let one = "ok 2 rows 1 warnings (Rows matched: 2  Changed: 2  Warnings: 1)\n";
-        assert!(of(&[update], two, one).is_some());
-        let more = "ok 3 rows 1 warnings (Rows matched: 3  Changed: 3  Warnings: 1)\n";
-        assert!(of(&[update], two, more).is_none(), "other rows are no matter of warnings");
-        assert!(of(&["UPDATE u SET a = 1 WHERE a > 7"], two, one).is_none());
-        assert!(
-            of(&[update], "ok\n", "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'x'\n").is_some()
-        );
-        assert!(of(&[update], "ok\n", "ERROR 1062 (23000): Duplicate entry\n").is_none());
+    fn keys_are_hidden() {
+        let hidden = without(0, &["SET @u = 'x'", "UPDATE u SET b = 'y' WHERE id <> @u ORDER BY id DESC"]);
+        let expected = "UPDATE u SET b = 'y' WHERE id + 0 <> @u ORDER BY id DESC";
+        assert_eq!(hidden.expect("it occurs")[1], expected);
+        assert_eq!(without(0, &["UPDATE u SET a = 1 WHERE id > 7"]), None);
+    }
+
+    #[test]
+    fn rows_come_from_a_query() {
         let trigger = "CREATE TRIGGER g BEFORE INSERT ON u FOR EACH ROW SET NEW.a = NULL";
-        let insert = "INSERT IGNORE INTO u VALUES (1, 2, 'x')";
-        assert!(of(&[trigger, insert], "ok 0 rows\n", "ok 1 rows\n").is_some());
-        assert!(of(&[trigger, insert, "SELECT a FROM t"], "(1)\n", "(2)\n").is_none());
-        assert!(of(&[trigger, insert], "ok 0 rows\n", "ERROR 1048 (23000): Column\n").is_none());
+        let insert =
+            "CREATE PROCEDURE p1() BEGIN INSERT IGNORE INTO u VALUES ((1 + 2), ')', f(3)), (1, 2, 'k'); END";
+        let expected = "CREATE PROCEDURE p1() BEGIN INSERT IGNORE INTO u SELECT (1 + 2), ')', f(3) UNION ALL SELECT 1, 2, 'k'; END";
+        assert_eq!(without(1, &[trigger, insert]).expect("it occurs")[1], expected);
+        assert_eq!(without(1, &[insert]), None);
+        assert_eq!(without(1, &[trigger, "INSERT INTO u VALUES (1, 2, 'k')"]), None);
+    }
+
+    #[test]
+    fn programs_are_made_anew() {
+        let program = "CREATE PROCEDURE p1(x INT) INSERT INTO u VALUES (@u, x)";
+        let anew = without(2, &[program, "CALL p1(1)", "SHOW WARNINGS", "CALL p1(2)"]).expect("it occurs");
+        let made = ["DROP PROCEDURE p1", program];
+        let expected =
+            [program, made[0], made[1], "CALL p1(1)", "SHOW WARNINGS", made[0], made[1], "CALL p1(2)"];
+        assert_eq!(anew, expected);
+        assert_eq!(without(2, &["CREATE PROCEDURE p1() DO 1", "CALL p1()"]), None);
     }
 }

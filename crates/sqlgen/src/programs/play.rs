@@ -2,6 +2,7 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
+use super::argued::KINDS;
 use super::script::{CLEAN, Script};
 use crate::random::Random;
 use crate::scripts::answer;
@@ -14,11 +15,13 @@ pub struct ProgramDifference {
     pub statements: Vec<String>,
     pub reference: String,
     pub tested: String,
+    /// The kind of oddity of the reference that it is, if it is one.
+    pub argued: Option<&'static str>,
 }
 
 impl ProgramDifference {
     /// The first lines that are not the same.
-    pub(super) fn first_lines(&self) -> (Option<&str>, Option<&str>) {
+    fn first_lines(&self) -> (Option<&str>, Option<&str>) {
         let lines = self.reference.lines().map(Some).chain(std::iter::repeat(None));
         let others = self.tested.lines().map(Some).chain(std::iter::repeat(None));
         lines.zip(others).find(|(one, other)| one != other || one.is_none()).unwrap_or_default()
@@ -51,9 +54,14 @@ pub fn compare_programs(seed: u64, reference: &mut Conn, tested: &mut Conn) -> O
             let found = play(seed, &smaller, reference, tested)?;
             (found.class() == class).then_some((smaller, found))
         });
-        let Some(smaller) = smaller else { return Some(difference) };
+        let Some(smaller) = smaller else { break };
         (script, difference) = smaller;
     }
+    difference.argued = KINDS.iter().find_map(|kind| {
+        let without = (kind.without)(&difference.statements)?;
+        differing(&without, reference, tested).is_none().then_some(kind.name)
+    });
+    Some(difference)
 }
 
 /// Each without one thing: a statement at the end, a whole program, a statement of one.
@@ -79,32 +87,39 @@ fn smaller_scripts(script: &Script) -> impl Iterator<Item = Script> + '_ {
 }
 
 fn play(seed: u64, script: &Script, reference: &mut Conn, tested: &mut Conn) -> Option<ProgramDifference> {
+    let statements = script.all();
+    let (at, answers) = differing(&statements, reference, tested)?;
+    Some(ProgramDifference {
+        seed,
+        statements: statements[..=at].to_vec(),
+        reference: answers.0,
+        tested: answers.1,
+        argued: None,
+    })
+}
+
+/// The first statement that is answered differently, and the answers.
+fn differing(
+    statements: &[String],
+    reference: &mut Conn,
+    tested: &mut Conn,
+) -> Option<(usize, (String, String))> {
     for server in [&mut *reference, &mut *tested] {
         clean(server);
     }
-    let statements = script.all();
-    for (at, statement) in statements.iter().enumerate() {
+    statements.iter().enumerate().find_map(|(at, statement)| {
         let answers = (answer(reference, statement), answer(tested, statement));
-        if compared(&answers.0) != compared(&answers.1) {
-            return Some(ProgramDifference {
-                seed,
-                statements: statements[..=at].to_vec(),
-                reference: answers.0,
-                tested: answers.1,
-            });
-        }
-    }
-    None
+        (compared(&answers.0) != compared(&answers.1)).then_some((at, answers))
+    })
 }
 
-/// What of an answer is compared. Not, since servers differ there for reasons of their own (docs/limits.md): how the result of a
-/// function is called and which row is counted where a value does not fit, and what else a statement that failed has told.
+/// What of an answer is compared. Not, since servers differ there for reasons of their own (docs/limits.md): which row is counted
+/// where a value does not fit, and what else a statement that failed has told.
 fn compared(answer: &str) -> String {
     let has_error = answer.lines().any(|line| line.starts_with("Error\t"));
     let mut text = String::new();
     for line in answer.lines().filter(|line| !has_error || line.starts_with("Error\t")) {
         let line = line.split(" at row ").next().unwrap_or(line);
-        let line = line.find(" for column 'f").map_or(line, |at| &line[..at]);
         text.push_str(line);
         text.push('\n');
         if has_error {
