@@ -26,6 +26,7 @@ pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type, 
 pub use compare_key::{write_compare_key, write_integer_key};
 pub use decimal::{COMPUTED_DIGITS_MAX, Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
+pub use json::path as json_path;
 pub use json::{
     InvalidJson, JSON_DEPTH_MAX, Json, JsonMap, compare_documents, json_key, json_of, json_of_text,
     json_shown, json_shown_text, json_text, normalize_json, opaque as json_opaque, opaque_of, parse_json,

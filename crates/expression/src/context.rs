@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, Condition, SqlError, SqlMode, Value, error_code};
+use pattern::{Flags, Regexp, RegexpError};
 
 use crate::build::BindContext;
 use crate::case_operands::CaseOperands;
@@ -19,7 +20,6 @@ use crate::deferred::{Deferred, SessionRequest};
 use crate::expr::{Expr, ExprKind};
 use crate::locale::Locale;
 use crate::parameter_moments::ParameterMoments;
-use crate::pattern::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
 const REGEXPS_MAX: usize = 64;

@@ -1,6 +1,7 @@
 //! What JSON_TABLE needs of documents: paths, and values of its columns.
 use std::sync::Arc;
 
+use datum::json_path::Path;
 use datum::{
     ColumnType, ConversionProblem, Json, SqlError, StoreMode, TypeKind, Value, error_code, json_of_text,
     json_shown_text, json_text, parse_json, read_json,
@@ -9,7 +10,6 @@ use datum::{
 use crate::call::json_scalar;
 use crate::context::EvalContext;
 use crate::evaluate::moment_context;
-use crate::json_path::Path;
 
 /// A path into a document.
 #[derive(Clone, Debug)]

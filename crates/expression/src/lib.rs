@@ -12,13 +12,11 @@ mod deferred;
 mod expr;
 mod function;
 mod interval;
-pub mod json_path;
 mod json_table;
 mod locale;
 mod operands;
 mod operator;
 mod parameter_moments;
-pub mod pattern;
 mod text;
 
 mod aggregate;

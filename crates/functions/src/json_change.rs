@@ -1,10 +1,10 @@
 //! JSON functions that return a changed document: JSON_SET and its kin, JSON_REMOVE and the merges.
+use datum::json_path::{Leg, Path};
 use datum::{Json, SqlError, Value, error_code};
 
 use expression::BindContext;
 use expression::call::infer::infer_json;
 use expression::call::json::json;
-use expression::json_path::{Leg, Path};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 

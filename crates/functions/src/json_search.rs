@@ -1,11 +1,11 @@
 //! JSON_SEARCH: the paths to the strings of a document that a LIKE pattern matches.
 use collation::{CollationId, LikePattern};
+use datum::json_path::{Index, Leg, Path};
 use datum::{Json, SqlError, Value, error_code};
 
 use expression::Volatility::Pure;
 use expression::call::infer::infer_json;
 use expression::call::json::json;
-use expression::json_path::{Index, Leg, Path};
 use expression::{Arguments, Function};
 
 pub(super) static FUNCTIONS: &[Function] = &[Function {

@@ -10,9 +10,9 @@ use datum::{SqlError, Value, error_code};
 use expression::BindContext;
 use expression::call::infer::{cast_integer, cast_text, compared_texts, integer_type, text_result};
 use expression::call::width::text_width;
-use expression::pattern::{Flags, Groups, Regexp, RegexpError};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
+use pattern::{Flags, Groups, Regexp, RegexpError};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::pure("regexp_like", (2, 3), infer_condition, regexp_like),

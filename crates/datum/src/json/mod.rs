@@ -7,6 +7,7 @@
 //! out. Callers: storing into JSON columns, CAST, comparison, the JSON functions.
 mod convert;
 mod order;
+pub mod path;
 mod read;
 mod typed;
 mod write;

@@ -2,6 +2,7 @@
 //!
 //! Callers: the JSON functions of the registry, JSON aggregates and the operators of JSON.
 use collation::CollationId;
+use datum::json_path::Path;
 use datum::{
     JSON_DEPTH_MAX, Json, SqlError, Value, error_code, json_of, json_of_text, json_text, parse_json,
     read_json,
@@ -9,7 +10,6 @@ use datum::{
 
 use crate::expr::ExprType;
 use crate::function::Arguments;
-use crate::json_path::Path;
 
 impl Arguments<'_> {
     /// The UTF-8 text of an argument of any type.

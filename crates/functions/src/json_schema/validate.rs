@@ -3,7 +3,7 @@
 //! Invariant: references are followed at most as deep as documents nest, so a schema that refers to itself ends.
 use datum::{Decimal, JSON_DEPTH_MAX, Json, JsonMap, SqlError, compare_documents, error_code};
 
-use expression::pattern::{Flags, Regexp};
+use pattern::{Flags, Regexp};
 
 /// A requirement that is not met; both places are JSON pointers as URI fragments.
 #[derive(Debug, PartialEq)]

@@ -2,7 +2,10 @@
 //!
 //! A pattern is parsed to a tree, compiled to a small program and run by following all of its threads at once, so
 //! no pattern can make matching explode. What needs backtracking (back references, look-around, possessive and
-//! atomic groups) is refused with error 3690. Callers: the REGEXP functions.
+//! atomic groups) is refused with error 3690. Callers: the REGEXP functions, JSON schemas, and the context of expressions, which
+//! keeps the compiled patterns of a statement.
+#![forbid(unsafe_code)]
+
 mod compile;
 mod matcher;
 mod parse;

@@ -2,7 +2,9 @@
 //!
 //! A path is parsed once per call and walks documents by reference or, for the changing functions, by mutable
 //! reference. Callers: the JSON functions.
-use datum::{Json, SqlError, error_code};
+use super::Json;
+use crate::error::SqlError;
+use crate::error_code;
 use std::collections::HashSet;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -210,7 +212,7 @@ impl Parser<'_> {
             }
             self.at += 1;
             let quoted: String = self.characters.get(start..self.at).ok_or(())?.iter().collect();
-            return match datum::parse_json(quoted.as_bytes()) {
+            return match super::parse_json(quoted.as_bytes()) {
                 Ok(Json::String(key)) => Ok(Leg::Member(key)),
                 _ => Err(()),
             };
@@ -275,8 +277,8 @@ mod tests {
     use super::*;
 
     fn selected(document: &str, path: &str) -> Vec<String> {
-        let document = datum::parse_json(document.as_bytes()).unwrap();
-        Path::parse(path).unwrap().select(&document).into_iter().map(datum::json_text).collect()
+        let document = super::super::parse_json(document.as_bytes()).unwrap();
+        Path::parse(path).unwrap().select(&document).into_iter().map(super::super::json_text).collect()
     }
 
     #[test]
