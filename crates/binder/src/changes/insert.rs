@@ -178,7 +178,7 @@ impl<'p> Binder<'p> {
             }
             bound.push(values);
         }
-        self.pop_row_block()?;
+        self.pop_row_block();
         Ok(BoundSource::Rows(bound))
     }
 
@@ -194,7 +194,7 @@ impl<'p> Binder<'p> {
         for (assignment, &column) in assignments.iter().zip(columns) {
             values.push(self.insert_value(table, column, &assignment.value)?);
         }
-        self.pop_row_block()?;
+        self.pop_row_block();
         Ok(BoundSource::Rows(vec![values]))
     }
 
@@ -234,14 +234,11 @@ impl<'p> Binder<'p> {
         self.blocks.push(block);
     }
 
-    /// Values are not computed by a plan: what they need of queries runs before the first row.
-    pub fn pop_row_block(&mut self) -> Result<(), SqlError> {
+    /// Values are not computed by a plan: what they need of queries runs before the first row. Aggregates of a changed row are
+    /// refused where they are bound.
+    pub fn pop_row_block(&mut self) {
         let block = self.blocks.pop().expect("pushed before");
-        if !block.aggregates.is_empty() {
-            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
-        }
         self.value_initialisers.extend(block.initialisers);
-        Ok(())
     }
 
     /// The row's subqueries read the target with the rows before it.
@@ -285,7 +282,7 @@ impl<'p> Binder<'p> {
                 assignments.push(Assignment { column, value });
             }
         }
-        self.pop_row_block()?;
+        self.pop_row_block();
         let subqueries = self.row_subqueries.take().map_or_else(Vec::new, |(_, made)| made);
         Ok(BoundDuplicates::Update { assignments, subqueries })
     }

@@ -88,7 +88,7 @@ impl<'p> Binder<'p> {
             columns.push(column);
             values.push(value);
         }
-        self.pop_row_block()?;
+        self.pop_row_block();
         let mut omitted = Vec::new();
         for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
             // A file need not have them all: also a column that INSERT must be given a value is left at its zero.

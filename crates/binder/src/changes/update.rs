@@ -5,7 +5,6 @@ use crate::bound_statement::{BoundDelete, BoundRows, BoundUpdate, BoundUpdateTar
 use crate::changes::assigned::AssignedColumns;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::queries::from::Joined;
-use crate::walk::has_aggregate;
 use datum::{SqlError, error_code};
 use parser::ast;
 use plan::{Assignment, DefaultSource, InsertValue, Rights, RowRules, SortKey, TableUsage};
@@ -181,11 +180,6 @@ impl<'p> Binder<'p> {
                     &definition.columns[column].column_type,
                     &value,
                 )?;
-            }
-            if let InsertValue::Expr(expr) = &value
-                && has_aggregate(expr)
-            {
-                return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
             }
             // DEFAULT is what a generated column gets in any case.
             let is_given = definition.columns[column].generated.is_none();
