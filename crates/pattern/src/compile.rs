@@ -1,6 +1,7 @@
 //! A tree to a program of the thread machine in `matcher`.
 use super::RegexpError;
-use super::parse::{Assertion, Set, Tree};
+use super::parse::{Assertion, Tree};
+use super::set::Set;
 
 /// Bounds the memory and time of one pattern: counted repetition writes its inside again and again.
 const PROGRAM_LENGTH_MAX: usize = 20_000;

@@ -9,6 +9,7 @@
 mod compile;
 mod matcher;
 mod parse;
+mod set;
 
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ mod in_list;
 mod logic;
 mod marker_moments;
 mod marker_refusals;
+mod marker_wants;
 mod markers;
 mod merge;
 mod reading;

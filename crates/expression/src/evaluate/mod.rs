@@ -14,6 +14,7 @@ use crate::text::name_place;
 
 mod arithmetic;
 mod cast;
+mod cast_moment;
 mod comparison;
 mod interval;
 mod logic;
@@ -21,7 +22,7 @@ mod logic;
 #[cfg(test)]
 mod recorded_tests;
 
-pub use cast::date_of;
+pub use cast_moment::date_of;
 pub use comparison::moment_context;
 pub use interval::{difference_in, part_of};
 
