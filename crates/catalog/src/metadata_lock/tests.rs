@@ -1,6 +1,8 @@
 //! The queue's fairness, deadlock search and abandoned requests.
+use super::queue::IDLE_LOCKS_MAX;
 use super::*;
 use std::pin::pin;
+use std::task::Waker;
 
 fn name(table: &str) -> LockName {
     LockName::Table(Arc::from("d"), Arc::from(table))

@@ -1,0 +1,309 @@
+//! The queues of metadata locks: who holds each, who waits for it, in which order they are let in, and who would wait for ever.
+//!
+//! Invariant: a lock keeps its place while somebody needs it. Called by `metadata_lock`, under its mutex.
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use foldhash::HashMap;
+
+use super::name::{LockDeadlock, LockMode, LockName, LockOwner};
+
+/// So many locks may wait for their next use.
+pub(super) const IDLE_LOCKS_MAX: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct LockTable {
+    pub(super) places: HashMap<LockName, usize>,
+    /// By place.
+    pub(super) locks: Vec<Lock>,
+    /// Places without a lock.
+    free: Vec<usize>,
+    /// How many locks nobody holds or waits for.
+    pub(super) idle: usize,
+    /// The lock that an owner waits for.
+    pub(super) waiting: HashMap<LockOwner, LockName>,
+    next_ticket: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Lock {
+    pub(super) holders: Vec<Holder>,
+    pub(super) queue: VecDeque<Waiter>,
+}
+
+pub(super) struct Holder {
+    pub(super) owner: LockOwner,
+    pub(super) mode: LockMode,
+    /// How many guards hold it.
+    count: u32,
+}
+
+/// Whom a request lets pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Nobody who comes later.
+    Firm,
+    /// Those who hold the lock.
+    Polite,
+    /// Everybody.
+    Aside,
+}
+
+pub(super) struct Waiter {
+    pub(super) ticket: u64,
+    pub(super) owner: LockOwner,
+    pub(super) mode: LockMode,
+    pub(super) manner: Manner,
+    /// It would wait for ever: somebody who has the lock and waits for a definition that waits for him.
+    pub(super) is_refused: bool,
+    pub(super) waker: Option<Waker>,
+}
+
+fn conflict(left: LockMode, right: LockMode) -> bool {
+    use LockMode::{Exclusive, NoWrite, SharedWrite, Upgradable};
+    matches!(
+        (left, right),
+        (Exclusive, _)
+            | (_, Exclusive)
+            | (NoWrite, SharedWrite)
+            | (SharedWrite, NoWrite)
+            | (Upgradable, Upgradable)
+    )
+}
+
+impl LockTable {
+    /// The place of the lock, if it is granted.
+    pub(super) fn try_grant(&mut self, owner: LockOwner, name: &LockName, mode: LockMode) -> Option<usize> {
+        let Some(&place) = self.places.get(name) else {
+            let place = self.add(name);
+            self.locks[place].hold(owner, mode);
+            return Some(place);
+        };
+        let lock = &mut self.locks[place];
+        if lock.is_idle() {
+            self.idle -= 1;
+        }
+        let is_behind = lock.queue.iter().any(|waiter| lock.goes_before(waiter, owner, mode));
+        if is_behind || lock.held_against(owner, mode) {
+            return None;
+        }
+        lock.hold(owner, mode);
+        Some(place)
+    }
+
+    fn add(&mut self, name: &LockName) -> usize {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.locks.push(Lock::default());
+            self.locks.len() - 1
+        });
+        self.places.insert(name.clone(), place);
+        place
+    }
+
+    fn lock(&self, name: &LockName) -> Option<&Lock> {
+        self.places.get(name).map(|place| &self.locks[*place])
+    }
+
+    pub(super) fn enqueue(&mut self, name: &LockName, waiter: Waiter) -> u64 {
+        self.next_ticket += 1;
+        let ticket = self.next_ticket;
+        self.waiting.insert(waiter.owner, name.clone());
+        let place = *self.places.get(name).expect("a lock that was refused exists");
+        let lock = &mut self.locks[place];
+        let waiter = Waiter { ticket, ..waiter };
+        match lock.is_upgrading(waiter.owner) {
+            true => lock.queue.push_front(waiter),
+            false => lock.queue.push_back(waiter),
+        }
+        ticket
+    }
+
+    /// The place of the lock when the ticket has left the queue: `grant_waiting` made its owner a holder.
+    pub(super) fn poll_ticket(
+        &mut self,
+        name: &LockName,
+        ticket: u64,
+        waker: &Waker,
+    ) -> Result<Option<usize>, LockDeadlock> {
+        let place = *self.places.get(name).expect("a queued or granted lock exists");
+        match self.locks[place].queue.iter_mut().find(|waiter| waiter.ticket == ticket) {
+            Some(waiter) if waiter.is_refused => Err(LockDeadlock),
+            Some(waiter) => {
+                waiter.waker = Some(waker.clone());
+                Ok(None)
+            }
+            None => Ok(Some(place)),
+        }
+    }
+
+    /// As in MySQL it is the statement that gives way to the definition: those who have the lock and wait for more of it get the
+    /// error. False when there are none.
+    pub(super) fn refuse_others(&mut self, owner: LockOwner, name: &LockName) -> bool {
+        let Some(place) = self.places.get(name) else { return false };
+        let Lock { holders, queue } = &mut self.locks[*place];
+        let mut refused = false;
+        for waiter in queue.iter_mut().filter(|waiter| waiter.owner != owner) {
+            if holders.iter().any(|holder| holder.owner == waiter.owner) {
+                waiter.is_refused = true;
+                refused = true;
+                if let Some(waker) = waiter.waker.take() {
+                    waker.wake();
+                }
+            }
+        }
+        refused
+    }
+
+    /// A request that is given up: still queued, or granted in the meantime.
+    pub(super) fn forget(&mut self, name: &LockName, ticket: u64, owner: LockOwner, mode: LockMode) {
+        let place = *self.places.get(name).expect("a queued or granted lock exists");
+        match self.locks[place].queue.iter().position(|waiter| waiter.ticket == ticket) {
+            Some(position) => {
+                self.waiting.remove(&owner);
+                self.leave(name, place, |lock| drop(lock.queue.remove(position)));
+            }
+            None => self.release(name, place, owner, mode),
+        }
+    }
+
+    pub(super) fn release(&mut self, name: &LockName, place: usize, owner: LockOwner, mode: LockMode) {
+        self.leave(name, place, |lock| {
+            let position =
+                lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
+            let position = position.expect("a guard's owner holds the lock");
+            lock.holders[position].count -= 1;
+            if lock.holders[position].count == 0 {
+                lock.holders.swap_remove(position);
+            }
+        });
+    }
+
+    /// Takes somebody from a lock or its queue, as `leave` does, and lets the next ones in.
+    fn leave(&mut self, name: &LockName, place: usize, leave: impl FnOnce(&mut Lock)) {
+        let lock = &mut self.locks[place];
+        leave(lock);
+        lock.grant_waiting(&mut self.waiting);
+        if !lock.is_idle() {
+            return;
+        }
+        if self.idle < IDLE_LOCKS_MAX {
+            self.idle += 1;
+        } else {
+            self.places.remove(name);
+            self.free.push(place);
+        }
+    }
+
+    pub(super) fn pass(&mut self, name: &LockName, place: usize, mode: LockMode, from: LockOwner, to: LockOwner) {
+        self.locks[place].hold(to, mode);
+        self.release(name, place, from, mode);
+    }
+
+    pub(super) fn would_deadlock(&self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
+        let mut to_visit = self.blockers(owner, name, mode, None);
+        let mut visited = Vec::new();
+        while let Some(blocker) = to_visit.pop() {
+            if blocker == owner {
+                return true;
+            }
+            if visited.contains(&blocker) {
+                continue;
+            }
+            visited.push(blocker);
+            if let Some(awaited) = self.waiting.get(&blocker)
+                && let Some(lock) = self.lock(awaited)
+                && let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker)
+            {
+                to_visit.extend(self.blockers(blocker, awaited, waiter.mode, Some(waiter.ticket)));
+            }
+        }
+        false
+    }
+
+    /// Who must go before this request can be granted.
+    fn blockers(
+        &self,
+        owner: LockOwner,
+        name: &LockName,
+        mode: LockMode,
+        before: Option<u64>,
+    ) -> Vec<LockOwner> {
+        let Some(lock) = self.lock(name) else { return Vec::new() };
+        let holders = lock
+            .holders
+            .iter()
+            .filter(|holder| holder.owner != owner && conflict(holder.mode, mode))
+            .map(|holder| holder.owner);
+        let in_front = lock
+            .queue
+            .iter()
+            .take_while(|waiter| before.is_none_or(|ticket| waiter.ticket != ticket))
+            .filter(|waiter| waiter.owner != owner && lock.goes_before(waiter, owner, mode))
+            .map(|waiter| waiter.owner);
+        holders.chain(in_front).collect()
+    }
+}
+
+impl Lock {
+    /// Nobody needs it.
+    fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    fn is_upgrading(&self, owner: LockOwner) -> bool {
+        self.holders.iter().any(|holder| holder.owner == owner && holder.mode == LockMode::Upgradable)
+    }
+
+    /// Whether somebody in the queue stands in front of a new request.
+    fn goes_before(&self, waiter: &Waiter, owner: LockOwner, mode: LockMode) -> bool {
+        let passes = |holder: &Holder| {
+            holder.owner == owner
+                && (waiter.manner == Manner::Polite
+                    || holder.mode >= mode
+                    || holder.mode == LockMode::Upgradable)
+        };
+        waiter.manner != Manner::Aside && conflict(waiter.mode, mode) && !self.holders.iter().any(passes)
+    }
+
+    /// Grants to everybody whom no holder and nobody in front stops, as `try_grant` would.
+    fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) {
+        let mut position = 0;
+        // Each mode once.
+        let mut modes_in_front: Vec<LockMode> = Vec::new();
+        while let Some(&Waiter { owner, mode, manner, .. }) = self.queue.get(position) {
+            let is_behind = modes_in_front.iter().any(|in_front| conflict(*in_front, mode));
+            if is_behind || self.held_against(owner, mode) {
+                if manner == Manner::Aside {
+                    position += 1;
+                    continue;
+                }
+                if mode == LockMode::Exclusive {
+                    // Nobody behind it goes on.
+                    return;
+                }
+                if !modes_in_front.contains(&mode) {
+                    modes_in_front.push(mode);
+                }
+                position += 1;
+                continue;
+            }
+            let waiter = self.queue.remove(position).expect("it was just seen");
+            self.hold(waiter.owner, waiter.mode);
+            waiting.remove(&waiter.owner);
+            if let Some(waker) = waiter.waker {
+                waker.wake();
+            }
+        }
+    }
+
+    fn held_against(&self, owner: LockOwner, mode: LockMode) -> bool {
+        self.holders.iter().any(|holder| holder.owner != owner && conflict(holder.mode, mode))
+    }
+
+    fn hold(&mut self, owner: LockOwner, mode: LockMode) {
+        match self.holders.iter_mut().find(|holder| holder.owner == owner && holder.mode == mode) {
+            Some(holder) => holder.count += 1,
+            None => self.holders.push(Holder { owner, mode, count: 1 }),
+        }
+    }
+}
