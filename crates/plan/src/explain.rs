@@ -9,6 +9,7 @@ mod shapes;
 mod tables;
 mod tree;
 mod walk;
+mod ways;
 mod words;
 
 pub use end_markers::with_end_markers;

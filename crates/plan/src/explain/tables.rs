@@ -1,7 +1,7 @@
 //! The operators that read one stored table.
 use super::json_text::Json;
 use super::operator::{Members, Operator};
-use super::rows::{access_type, reads_frame};
+use super::ways::{access_type, reads_frame};
 use super::words::{column_names, lookup_text, ranges_text, shown_all, slots_read};
 use crate::access::{AccessPath, IndexMerge, KeyCondition, MergeKind, RangeCondition, TableAccess};
 use expression::Expr;
