@@ -194,7 +194,14 @@ impl LockTable {
         }
     }
 
-    pub(super) fn pass(&mut self, name: &LockName, place: usize, mode: LockMode, from: LockOwner, to: LockOwner) {
+    pub(super) fn pass(
+        &mut self,
+        name: &LockName,
+        place: usize,
+        mode: LockMode,
+        from: LockOwner,
+        to: LockOwner,
+    ) {
         self.locks[place].hold(to, mode);
         self.release(name, place, from, mode);
     }

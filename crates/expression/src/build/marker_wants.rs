@@ -124,7 +124,8 @@ impl BindContext {
 
     /// The markers among a function's arguments.
     pub(crate) fn expect_arguments(&self, name: &str, arguments: &mut [Expr]) -> Result<(), SqlError> {
-        if !self.markers.is_of_statement() || arguments.iter().all(|argument| self.marker(argument).is_none()) {
+        if !self.markers.is_of_statement() || arguments.iter().all(|argument| self.marker(argument).is_none())
+        {
             return Ok(());
         }
         if matches!(name, "ifnull" | "coalesce" | "greatest" | "least" | "field" | "nullif") {

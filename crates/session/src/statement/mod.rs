@@ -10,6 +10,7 @@ mod logs;
 mod named;
 mod nested;
 mod prepared;
+mod prepared_plan;
 mod query;
 mod run;
 mod settings;
