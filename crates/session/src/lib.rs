@@ -6,6 +6,7 @@
 
 mod admission;
 mod applying;
+mod commands;
 mod families;
 mod own_session;
 mod privileges;

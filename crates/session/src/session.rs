@@ -1,4 +1,4 @@
-//! One client's session: its state and the commands of the protocol that are not statements.
+//! One client's session: its state, and what its connection learns of it.
 //!
 //! Invariant: no transaction outlives its session, and between commands a transaction is open only if the
 //! client's last statements left it open. Driven by the connection task, one command at a time; its futures are
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// The character set of the handshake and what else a new session starts with.
-    fn apply_handshake(&mut self) {
+    pub(crate) fn apply_handshake(&mut self) {
         let id = u64::from(self.connection.id.0);
         self.variables.set_by_name("pseudo_thread_id", Setting::Unsigned(id));
         if self.connection.capabilities.interactive {
@@ -223,7 +223,7 @@ impl Session {
     }
 
     /// After any change of a variable or of the account's rights.
-    fn set_memory_limits(&self) {
+    pub(crate) fn set_memory_limits(&self) {
         self.shared.memory.set_limits(MemoryLimits {
             session_bytes: self.variables.by_name("connection_memory_limit").as_unsigned(),
             chunk_bytes: self.variables.by_name("connection_memory_chunk_size").as_unsigned(),
@@ -246,50 +246,6 @@ impl Session {
         self.ends || self.process.kill.state() == Some(KillKind::Connection)
     }
 
-    /// COM_STMT_CLOSE; unknown ids are ignored as the protocol has no answer.
-    pub fn close_statement(&mut self, id: StatementId) {
-        instance::count(&self.process.counters.com_stmt_close);
-        self.prepared.remove(&id);
-    }
-
-    /// COM_STMT_RESET: closes the statement's cursor.
-    pub fn reset_statement(&mut self, id: StatementId) -> Result<OkInfo, SqlError> {
-        instance::count(&self.process.counters.com_stmt_reset);
-        let statement = self
-            .prepared
-            .get_mut(&id)
-            .and_then(Option::as_mut)
-            .ok_or_else(|| error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_reset"]))?;
-        statement.close_cursor();
-        Ok(self.ok_info())
-    }
-
-    /// COM_INIT_DB.
-    pub async fn init_db(&mut self, database: &[u8]) -> Result<OkInfo, SqlError> {
-        instance::count(&self.process.counters.com_change_db);
-        let name = String::from_utf8_lossy(database);
-        self.use_database(&name)?;
-        let changes = std::mem::take(&mut self.changes);
-        Ok(OkInfo { changes, ..self.ok_info() })
-    }
-
-    /// COM_CHANGE_USER after the new user is authenticated: everything of the session starts anew.
-    pub async fn change_user(&mut self, connection: ConnectionInfo) -> Result<OkInfo, SqlError> {
-        self.instance.telemetry.accounts.left(&self.connection.user, &self.connection.host);
-        self.instance.telemetry.accounts.connected(&connection.user, &connection.host);
-        self.connection = connection;
-        self.process.update(|activity| activity.user.clone_from(&self.connection.user));
-        self.start_anew().await?;
-        self.set_database(None);
-        Ok(self.ok_info())
-    }
-
-    /// COM_RESET_CONNECTION: as after login, but the current database stays.
-    pub async fn reset_connection(&mut self) -> Result<OkInfo, SqlError> {
-        self.start_anew().await?;
-        Ok(self.ok_info())
-    }
-
     /// Another session may have changed the account.
     pub fn look_at_privileges(&mut self) {
         if self.privileges.refresh(&self.instance) {
@@ -303,38 +259,6 @@ impl Session {
         self.set_memory_limits();
         let is_system_user = self.privileges.has_dynamic(auth::DynamicPrivilege::SystemUser);
         self.process.update(|activity| activity.is_system_user = is_system_user);
-    }
-
-    async fn start_anew(&mut self) -> Result<(), SqlError> {
-        let rolled_back = self.transaction.rollback().await;
-        self.transaction = TransactionControl::of(self.process.id);
-        self.process.update(|activity| activity.transaction = None);
-        self.xa = None;
-        self.drop_temporary_tables().await;
-        self.table_locks.clear();
-        self.global_read_lock = None;
-        self.backup_lock = None;
-        self.instance.user_locks.release_all(self.process.id);
-        self.give_up_identifier();
-        self.shared.reset();
-        self.privileges = Privileges::new(&self.instance, &self.connection);
-        self.variables = SessionVariables::new(&self.instance.globals);
-        self.settings = Arc::new(Settings::of(&self.variables));
-        self.switches = switches_of(&self.variables);
-        self.forget_views();
-        self.traces.forget();
-        self.prepared.clear();
-        self.named_statements.clear();
-        self.handlers = OpenHandlers::default();
-        self.changes.clear();
-        self.apply_handshake();
-        self.show_account();
-        rolled_back.map_err(transaction_error)
-    }
-
-    /// COM_SET_OPTION: multi-statements on or off.
-    pub fn set_multi_statements(&mut self, enabled: bool) {
-        self.connection.capabilities.multi_statements = enabled;
     }
 
     /// The status of the session for answers that the connection makes itself (COM_PING).
@@ -356,45 +280,6 @@ impl Session {
             .with_if(read_only, StatusFlags::IN_TRANSACTION_READ_ONLY)
             .with_if(self.settings.autocommit, StatusFlags::AUTOCOMMIT)
             .with_if(no_escapes, StatusFlags::NO_BACKSLASH_ESCAPES)
-    }
-
-    /// COM_STATISTICS.
-    pub fn statistics(&self) -> String {
-        let uptime = self.instance.uptime().as_secs();
-        let total = self.instance.total_counters();
-        let questions = total.questions.load(Relaxed);
-        format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 1  \
-             Open tables: 0  Queries per second avg: {:.3}",
-            self.instance.processes().client_count(),
-            total.slow_queries.load(Relaxed),
-            questions as f64 / uptime.max(1) as f64,
-        )
-    }
-
-    /// COM_DEBUG: what SHOW ENGINE INNODB STATUS shows, to the error log.
-    pub fn log_state(&mut self) -> Result<OkInfo, SqlError> {
-        self.require_super_or(&[], "SUPER")?;
-        self.instance.log(&self.instance.engine_status());
-        Ok(self.ok_info())
-    }
-
-    /// COM_PROCESS_KILL and KILL.
-    pub fn kill(&mut self, id: ConnectionId) -> Result<OkInfo, SqlError> {
-        self.kill_other(id, KillKind::Connection)?;
-        Ok(self.ok_info())
-    }
-
-    /// KILL of another session, or of its statement.
-    pub fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
-        let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
-        let entry = self.instance.processes().find(id).ok_or_else(unknown)?;
-        if entry.activity().command == ProcessEntry::DAEMON {
-            return Err(unknown());
-        }
-        self.require_kill(&entry)?;
-        entry.kill.kill(kind);
-        Ok(())
     }
 
     /// The values of variables the connection itself obeys, as they are now.
@@ -519,7 +404,7 @@ pub struct ConnectionLimits {
     pub net_write_timeout_s: u32,
 }
 
-fn switches_of(variables: &SessionVariables) -> Switches {
+pub(crate) fn switches_of(variables: &SessionVariables) -> Switches {
     let pairs_max = variables.by_name("optimizer_max_subgraph_pairs").as_unsigned();
     let pairs_max = u32::try_from(pairs_max).unwrap_or(u32::MAX);
     Switches::of(variables.by_name("optimizer_switch").as_text()).with_pairs_max(pairs_max)

@@ -16,6 +16,7 @@ mod run;
 mod settings;
 mod tables;
 mod transaction;
+mod work;
 
 pub(crate) use assigning::{Planned, first_value, lone_expression, planned_of};
 pub use dispatch::{is_account_statement, is_schema_change};
@@ -33,7 +34,8 @@ pub(crate) use query::fill::FilledTable;
 pub use query::optimizer_trace::Occasion;
 pub(crate) use query::optimizer_trace::Traces;
 pub use query::planned::PLAN_ATTEMPTS_MAX;
-pub(crate) use run::{StatementWork, keeps_conditions};
+pub(crate) use run::keeps_conditions;
+pub(crate) use work::StatementWork;
 pub use run::{parse_error, syntax_error_at};
 pub use session_state::guard::Shield;
 pub(crate) use session_state::open_handlers::OpenHandlers;

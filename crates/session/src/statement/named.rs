@@ -10,7 +10,7 @@ use parser::ast::{Ident, PreparedSource};
 
 use super::prepared::PreparedStatement;
 use super::query::planned::PLAN_ATTEMPTS_MAX;
-use super::run::{SavedPlan, StatementWork};
+use super::work::{SavedPlan, StatementWork};
 use super::{Done, Effects};
 use crate::session::Session;
 use session_state::guard::Shield;

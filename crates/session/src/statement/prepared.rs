@@ -17,7 +17,8 @@ use plan::OutputColumn;
 
 use super::assigning::planned_of;
 use super::prepared_plan::class_of;
-use super::run::{ParsedStatement, SavedPlan, parse_error};
+use super::run::parse_error;
+use super::work::{ParsedStatement, SavedPlan};
 use super::{Done, Request};
 use crate::session::{Session, StatementId};
 use crate::statement::query::cursor::{Cursor, CursorKind};
