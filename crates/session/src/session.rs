@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use bumpalo::Bump;
-use datum::{SqlError, error_code};
+use datum::SqlError;
 use executor::{MemoryLimits, StrictSession};
 use expression::StatementSettings;
 use parser::DigestOutput;
@@ -22,11 +22,11 @@ use crate::statement::{
     TableLocks, TemporaryTables, Traces,
 };
 use binder::Switches;
-use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
+use instance::{Instance, KillKind, OpenTransaction, ProcessEntry};
 use session_state::connection_info::ConnectionInfo;
 use session_state::shared_state::SharedState;
 use session_state::sink::{OkInfo, StateChange, StatusFlags};
-use session_state::transaction_control::{TransactionControl, transaction_error};
+use session_state::transaction_control::TransactionControl;
 use session_state::xa::XaBranch;
 use variables::{SessionVariables, Setting, Settings};
 

@@ -88,6 +88,39 @@ impl Value {
             }
         }
     }
+
+    /// The same of the value of a column or variable as it is. To one of the same kind MySQL copies it, and there it is told of
+    /// what it cuts in other words, also of spaces.
+    pub fn copy_to_column(
+        &self,
+        from: &ColumnType,
+        to: &ColumnType,
+        mode: &StoreMode<'_>,
+    ) -> Result<Stored, ConversionError> {
+        const SHORT_BYTES_MAX: u64 = 255;
+        let is_short = |column: &ColumnType| column.byte_length_max() <= SHORT_BYTES_MAX;
+        let is_copied = matches!(to.kind, TypeKind::VarChar | TypeKind::VarBinary)
+            && from.kind == to.kind
+            && from.collation == to.collation
+            && is_short(from) == is_short(to);
+        let stored = self.cast_to_column(from, to, mode);
+        let problem = match &stored {
+            Ok(stored) => stored.problem.as_ref(),
+            Err(problem) => Some(problem),
+        };
+        let is_cut = problem.is_some_and(|problem| {
+            matches!(problem.problem, ConversionProblem::TooLong | ConversionProblem::Shortened)
+        });
+        match stored {
+            _ if is_copied && is_cut && mode.is_strict => {
+                Err(ConversionError::error(ConversionProblem::Truncated))
+            }
+            Ok(stored) if is_copied && is_cut => {
+                Ok(Stored { problem: Some(ConversionError::warning(ConversionProblem::Truncated)), ..stored })
+            }
+            stored => stored,
+        }
+    }
 }
 
 fn convert(value: &Value, from: &ColumnType, to: &ColumnType, mode: &StoreMode<'_>) -> Outcome {

@@ -4,7 +4,7 @@ use datum::{
     ColumnType, Condition, ConversionError, ConversionProblem, Date, DateTime, MomentContext, SqlError,
     StoreMode, Timestamp, TypeKind, Value, error_code,
 };
-use expression::EvalContext;
+use expression::{EvalContext, ExprKind};
 use plan::{DefaultSource, InsertValue};
 use schema::{ColumnDef, TableDef};
 
@@ -78,6 +78,17 @@ impl<'t> Assigner<'t> {
         row: u64,
         context: &EvalContext,
     ) -> Result<Value, SqlError> {
+        self.kept(column, (value, from, false), row, context)
+    }
+
+    /// With a value, its type, and whether it is that of a column or variable as it is.
+    fn kept(
+        &self,
+        column: usize,
+        (value, from, is_copy): (&Value, &ColumnType, bool),
+        row: u64,
+        context: &EvalContext,
+    ) -> Result<Value, SqlError> {
         let definition = &self.table.columns[column];
         if value.is_null() && !definition.nullable() {
             if self.defers_null {
@@ -90,7 +101,11 @@ impl<'t> Assigner<'t> {
         let today = if matches!(value, Value::Time(_)) { today(context)? } else { Date::ZERO };
         let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
         let mode = StoreMode { moments, is_strict: self.strict };
-        match value.cast_to_column(from, &definition.column_type, &mode) {
+        let stored = match is_copy {
+            true => value.copy_to_column(from, &definition.column_type, &mode),
+            false => value.cast_to_column(from, &definition.column_type, &mode),
+        };
+        match stored {
             Ok(stored) => {
                 if let Some(problem) = stored.problem {
                     context.session.warn(condition(&problem, definition, row));
@@ -169,7 +184,13 @@ impl<'t> Assigner<'t> {
                 if value.is_null() && self.table.columns[column].auto_increment {
                     return Ok(Value::Null);
                 }
-                self.convert(column, &value, &expr.ty.column, row, context)
+                let is_copy = match expr.kind {
+                    ExprKind::Column(_) => true,
+                    // Variables of programs have names.
+                    ExprKind::Parameter(_) => expr.ty.name.is_some(),
+                    _ => false,
+                };
+                self.kept(column, (&value, &expr.ty.column, is_copy), row, context)
             }
         }
     }

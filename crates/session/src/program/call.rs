@@ -12,6 +12,7 @@ use schema::ProgramKind;
 
 use super::context::{BusyStatement, Strictness};
 use super::run::Run;
+use super::store::Taking;
 use crate::session::Session;
 use crate::statement::{Done, Effects, Request, Shield};
 use session_state::sink::ResultSink;
@@ -115,7 +116,14 @@ impl Session {
         for (slot, argument) in call.arguments.iter().enumerate() {
             let (value, from) = match &argument.input {
                 None => continue,
-                Some(CallInput::Slot(slot)) => (caller.values[*slot].clone(), caller.type_of(*slot).clone()),
+                Some(CallInput::Slot(from)) => {
+                    let value = caller.values[*from].clone();
+                    let taking = Taking { is_strict, is_copy: true };
+                    if let Err(error) = self.take(run, slot, (value, caller.type_of(*from)), taking) {
+                        return Some(Err(error));
+                    }
+                    continue;
+                }
                 Some(CallInput::Value(plan)) => match self.piece_at_hand(caller, plan, is_strict)? {
                     Ok(value) => value,
                     Err(error) => return Some(Err(error)),

@@ -16,6 +16,7 @@ use table::ReadyTable;
 
 use super::context::{BusyStatement, Strictness};
 use super::run::Run;
+use super::store::Taking;
 use crate::session::Session;
 use session_state::guard::Shield;
 use session_state::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
@@ -45,7 +46,7 @@ impl StatementHost for Session {
             let is_strict = self.settings.sql_mode.is_strict() && !self.programs.makes_arguments_fit();
             for (slot, value) in arguments.into_iter().enumerate() {
                 let from = super::call::type_of(&value);
-                self.take(&mut run, slot, value, &from, is_strict)?;
+                self.take(&mut run, slot, (value, &from), Taking { is_strict, is_copy: false })?;
             }
             self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
             let name = &shared.live.definition.name;

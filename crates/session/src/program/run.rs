@@ -8,13 +8,14 @@ use std::sync::{Arc, LazyLock};
 use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
 use env::coroutine::roomy;
 use env::yield_now;
+use expression::ExprKind;
 use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
 use schema::ProgramKind;
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
 use super::piece::ValueUse;
-use super::store::fits_as_it_is;
+use super::store::{Taking, fits_as_it_is};
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
 use session_state::diagnostics::Area;
@@ -58,6 +59,12 @@ fn name_of(shared: &SharedProgram, slot: usize) -> &str {
 enum Next {
     At(usize),
     End,
+}
+
+/// Whether the expression is a variable and nothing else: no client gives parameters of such plans.
+fn is_variable(plan: &PiecePlan) -> bool {
+    let expression = lone_expression(&plan.prepared.plan);
+    expression.is_some_and(|expression| matches!(expression.kind, ExprKind::Parameter(_)))
 }
 
 impl Run {
@@ -112,17 +119,16 @@ impl Session {
         from: &ColumnType,
     ) -> Result<(), SqlError> {
         let is_strict = self.settings.sql_mode.is_strict();
-        self.take(run, slot, value, from, is_strict)
+        self.take(run, slot, (value, from), Taking { is_strict, is_copy: false })
     }
 
-    /// The same; `is_strict`: what does not fit is an error.
+    /// The same of a value that is taken in some other way.
     pub(super) fn take(
         &mut self,
         run: &mut Run,
         slot: usize,
-        value: Value,
-        from: &ColumnType,
-        is_strict: bool,
+        (value, from): (Value, &ColumnType),
+        taking: Taking,
     ) -> Result<(), SqlError> {
         run.note_given(slot);
         match &run.shared.types[slot] {
@@ -131,7 +137,7 @@ impl Session {
                 run.values[slot] = value;
             }
             Some(to) if fits_as_it_is(&value, to) => run.values[slot] = value,
-            Some(to) => match self.fit(name_of(&run.shared, slot), value, (from, to), is_strict) {
+            Some(to) => match self.fit(name_of(&run.shared, slot), value, (from, to), taking) {
                 Ok(fitted) => run.values[slot] = fitted,
                 Err(error) => {
                     // A variable whose new value is refused has none, as in MySQL.
@@ -215,8 +221,12 @@ impl Session {
                 let kept = self.kept_piece(run, *piece)?;
                 let plan = kept.plan()?;
                 self.begins_at_hand(plan)?;
-                let assigned = match self.piece_at_hand(run, plan, self.settings.sql_mode.is_strict())? {
-                    Ok((value, from)) => self.assign(run, *slot, value, &from),
+                let is_strict = self.settings.sql_mode.is_strict();
+                let assigned = match self.piece_at_hand(run, plan, is_strict)? {
+                    Ok((value, from)) => {
+                        let taking = Taking { is_strict, is_copy: is_variable(plan) };
+                        self.take(run, *slot, (value, &from), taking)
+                    }
                     Err(error) => {
                         run.values[*slot] = Value::Null;
                         Err(error)
@@ -241,6 +251,12 @@ impl Session {
             _ => return None,
         };
         Some(next)
+    }
+
+    /// Whether the expression is a variable and nothing else.
+    fn is_variable(&self, run: &Run, piece: usize) -> bool {
+        let kept = self.kept_piece(run, piece);
+        kept.as_ref().and_then(|kept| kept.plan()).is_some_and(is_variable)
     }
 
     /// The expression needs neither a table nor a program: an instruction of it begins.
@@ -320,10 +336,13 @@ impl Session {
                     }
                 };
                 let name = run.result_name.as_deref().unwrap_or(&shared.live.definition.name);
-                let is_strict = self.settings.sql_mode.is_strict();
                 let value = match &shared.program.returns {
                     Some(to) if fits_as_it_is(&value, to) => value,
-                    Some(to) => self.fit(name, value, (&from, to), is_strict)?,
+                    Some(to) => {
+                        let is_copy = self.is_variable(run, *piece);
+                        let taking = Taking { is_strict: self.settings.sql_mode.is_strict(), is_copy };
+                        self.fit(name, value, (&from, to), taking)?
+                    }
                     None => value,
                 };
                 run.returned = Some(value);
@@ -360,7 +379,7 @@ impl Session {
         let types = open.types.clone();
         let is_strict = self.settings.sql_mode.is_strict() && !self.programs.makes_rows_fit();
         for ((slot, value), from) in targets.iter().zip(row).zip(&types) {
-            self.take(run, *slot, value, from, is_strict)?;
+            self.take(run, *slot, (value, from), Taking { is_strict, is_copy: true })?;
         }
         Ok(())
     }

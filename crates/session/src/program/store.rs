@@ -12,6 +12,15 @@ pub(super) fn fits_as_it_is(value: &Value, to: &ColumnType) -> bool {
     }
 }
 
+/// How a variable takes a value.
+#[derive(Clone, Copy)]
+pub(super) struct Taking {
+    /// What does not fit is an error.
+    pub is_strict: bool,
+    /// It is the value of a column or another variable, as it is.
+    pub is_copy: bool,
+}
+
 impl Session {
     /// The same of what always fits somehow: it is cut, or becomes the nearest value or none.
     pub(super) fn fit_silently(&self, value: Value, from: &ColumnType, to: &ColumnType) -> Value {
@@ -30,7 +39,7 @@ impl Session {
         name: &str,
         value: Value,
         (from, to): (&ColumnType, &ColumnType),
-        is_strict: bool,
+        taking: Taking,
     ) -> Result<Value, SqlError> {
         if value.is_null() {
             return Ok(value);
@@ -41,8 +50,12 @@ impl Session {
             _ => Date::ZERO,
         };
         let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
-        let mode = StoreMode { moments, is_strict };
-        match value.cast_to_column(from, to, &mode) {
+        let mode = StoreMode { moments, is_strict: taking.is_strict };
+        let stored = match taking.is_copy {
+            true => value.copy_to_column(from, to, &mode),
+            false => value.cast_to_column(from, to, &mode),
+        };
+        match stored {
             Ok(stored) => {
                 if let Some(problem) = stored.problem {
                     self.shared.diagnostics.lock().add(problem.to_condition(name, 1));

@@ -15,11 +15,11 @@ use datum::{SqlError, error_code};
 use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
-use super::work::{ParsedStatement, StatementWork};
+use super::work::{ParsedStatement, SavedPlan, StatementWork};
 use super::{Done, Request};
 use crate::session::Session;
 use crate::statement::settings::hinted_settings::setting_hints;
-use instance::{KillKind, count};
+use instance::{KillKind, PieceRows, count};
 use session_state::guard::{Ended, Limits, Shield, run_guarded};
 use session_state::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 use variables::Completion;

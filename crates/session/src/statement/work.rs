@@ -3,6 +3,8 @@
 //! Called through `run_guarded_statement`, by texts, prepared statements and events.
 use std::pin::pin;
 
+use datum::SqlError;
+
 use super::{Done, IdentifierUse, Request};
 use crate::session::Session;
 use instance::PieceRows;
