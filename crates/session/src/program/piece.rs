@@ -257,7 +257,8 @@ impl Session {
             };
             let plan = plan_of(&kept)?;
             let mut rows = CollectRows::default();
-            let result = self.collect(&plan.prepared, parameters_of(run, plan), false, &mut rows).await;
+            let is_strict = self.is_assigned_strictly();
+            let result = self.collect(&plan.prepared, parameters_of(run, plan), is_strict, &mut rows).await;
             if let Err(error) = result {
                 if self.statements.plan_is_stale() {
                     continue;

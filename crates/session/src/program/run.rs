@@ -426,11 +426,14 @@ impl Session {
         };
         self.shared.diagnostics.lock().add_error(&error);
         let mut area = self.shared.diagnostics.lock().area();
-        if area.conditions.last().is_none_or(|last| last.error != error) {
+        // Another error may follow it.
+        let position = area.conditions.iter().rposition(|condition| condition.error == error);
+        let position = position.unwrap_or(area.conditions.len());
+        if position == area.conditions.len() {
             // There is no room for it where conditions are kept, but the handler is to know it.
             area.conditions.push(datum::Condition { severity: Severity::Error, error: error.clone() });
         }
-        Ok(self.begin_handler(run, &reaction, area, after))
+        Ok(self.begin_handler(run, &reaction, area.handled_at(position), after))
     }
 
     fn begin_handler(
