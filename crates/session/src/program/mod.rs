@@ -16,6 +16,7 @@ mod made;
 mod names;
 mod permission;
 mod piece;
+mod reaction;
 mod run;
 mod scheduler;
 mod signal;

@@ -2,15 +2,14 @@
 //!
 //! Invariant: between two instructions the session is as between two statements. An error goes to the innermost handler
 //! that takes it, and ends the program when there is none; KILL and the time limit go to no handler.
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, LazyLock};
 
-use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use env::coroutine::roomy;
 use env::yield_now;
 use expression::ExprKind;
 use instance::{PiecePlan, SharedProgram, count};
-use program::{Frame, Instruction, RaisedCondition};
+use program::{Frame, Instruction};
 use schema::ProgramKind;
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
@@ -18,7 +17,6 @@ use super::piece::ValueUse;
 use super::store::{Taking, fits_as_it_is};
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
-use session_state::diagnostics::Area;
 use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
 
 /// Between two pauses for other sessions; a loop of simple instructions takes about a millisecond for so many.
@@ -38,9 +36,9 @@ pub(super) struct Run {
     pub result_name: Option<Arc<str>>,
     /// The slots of the changed row's columns that have been given values.
     pub given: Vec<usize>,
-    frame: Frame,
+    pub frame: Frame,
     /// For each handler that runs: the state of the conditions when it began.
-    began: Vec<(u64, usize)>,
+    pub began: Vec<(u64, usize)>,
 }
 
 pub(super) struct OpenCursor {
@@ -56,7 +54,7 @@ fn name_of(shared: &SharedProgram, slot: usize) -> &str {
 }
 
 /// Where the program goes on.
-enum Next {
+pub(super) enum Next {
     At(usize),
     End,
 }
@@ -102,7 +100,7 @@ impl Run {
         }
     }
 
-    fn close_cursors(&mut self, cursors: Vec<usize>) {
+    pub fn close_cursors(&mut self, cursors: Vec<usize>) {
         for cursor in cursors {
             self.cursors[cursor] = None;
         }
@@ -397,107 +395,6 @@ impl Session {
         let (rows, types) = Box::pin(self.query_piece(run, piece, shield)).await?;
         run.cursors[cursor] = Some(OpenCursor { rows: rows.into_iter(), types });
         Ok(())
-    }
-
-    /// The instruction that follows an error: a handler's first, or none.
-    fn react_to_error(
-        &mut self,
-        run: &mut Run,
-        shared: &SharedProgram,
-        at: usize,
-        error: SqlError,
-    ) -> Result<usize, SqlError> {
-        self.programs.assigned.clear();
-        let ends_statement = error.is(&error_code::ER_QUERY_INTERRUPTED)
-            || error.is(&error_code::ER_QUERY_TIMEOUT)
-            || (self.programs.is_inside_statement() && error.is(&error_code::ER_LOCK_DEADLOCK));
-        if ends_statement {
-            return Err(error);
-        }
-        self.shared.row_count.store(-1, Relaxed);
-        let raised = RaisedCondition { error: &error, severity: Severity::Error };
-        let handler = shared.program.handler(at, raised);
-        let Some(reaction) = handler.and_then(|handler| run.frame.reaction(handler)) else {
-            return Err(error);
-        };
-        let after = match shared.program.instructions[at] {
-            Instruction::JumpUnless { after, .. } | Instruction::Operand { after, .. } => after,
-            _ => at + 1,
-        };
-        self.shared.diagnostics.lock().add_error(&error);
-        let mut area = self.shared.diagnostics.lock().area();
-        // Another error may follow it.
-        let position = area.conditions.iter().rposition(|condition| condition.error == error);
-        let position = position.unwrap_or(area.conditions.len());
-        if position == area.conditions.len() {
-            // There is no room for it where conditions are kept, but the handler is to know it.
-            area.conditions.push(datum::Condition { severity: Severity::Error, error: error.clone() });
-        }
-        Ok(self.begin_handler(run, &reaction, area.handled_at(position), after))
-    }
-
-    fn begin_handler(
-        &mut self,
-        run: &mut Run,
-        reaction: &program::Reaction,
-        area: Area,
-        after: usize,
-    ) -> usize {
-        let shared = run.shared.clone();
-        let mut diagnostics = self.shared.diagnostics.lock();
-        diagnostics.settle();
-        run.began.push((diagnostics.epoch(), diagnostics.conditions().len()));
-        drop(diagnostics);
-        self.programs.handled.push(area);
-        run.frame.begin(&shared.program, reaction, after)
-    }
-
-    fn end_handler(&mut self, run: &mut Run, shared: &SharedProgram, at: usize) -> Next {
-        let Some(end) = run.frame.end(&shared.program) else { return Next::At(at + 1) };
-        for _ in 0..end.count {
-            self.programs.handled.pop();
-            if let Some((epoch, count)) = run.began.pop() {
-                self.shared.diagnostics.lock().forget_handled(epoch, count);
-            }
-        }
-        self.shared.diagnostics.lock().settle();
-        run.close_cursors(end.cursors);
-        Next::At(end.next)
-    }
-
-    /// The first instruction of the handler for the conditions that are there and no errors, if one was raised since they were
-    /// settled: the last one that is handled counts, also one of a statement before. Behind RETURN, too.
-    fn react_to_warnings(
-        &mut self,
-        run: &mut Run,
-        shared: &SharedProgram,
-        at: usize,
-        next: &Next,
-    ) -> Option<usize> {
-        let after = match (&shared.program.instructions[at], next) {
-            // Neither is anything in MySQL, which looks for handlers behind all that it does.
-            (Instruction::Enter | Instruction::End, _) => return None,
-            (Instruction::Jump(target), _) if *target == at + 1 => return None,
-            // As behind an error: a statement whose condition warned is left.
-            (Instruction::JumpUnless { after, .. } | Instruction::Operand { after, .. }, _) => *after,
-            (_, Next::At(next)) => *next,
-            (_, Next::End) => at + 1,
-        };
-        let diagnostics = self.shared.diagnostics.lock();
-        if !diagnostics.has_fresh() {
-            return None;
-        }
-        let found = diagnostics.conditions().iter().enumerate().rev().find_map(|(position, condition)| {
-            let raised = RaisedCondition { error: &condition.error, severity: condition.severity };
-            let is_asked = condition.severity != Severity::Error;
-            let handler = is_asked.then(|| shared.program.handler(at, raised)).flatten()?;
-            Some((handler, position))
-        });
-        let (handler, position) = found?;
-        let area = diagnostics.area().handled_at(position);
-        drop(diagnostics);
-        let reaction = run.frame.reaction(handler)?;
-        Some(self.begin_handler(run, &reaction, area, after))
     }
 
     /// Counts a statement of a program.
