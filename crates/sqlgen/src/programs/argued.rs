@@ -23,6 +23,10 @@ pub(super) const KINDS: &[Kind] = &[
         name: "a statement of a program reads a user variable with the type of its first execution",
         without: without_kept_types,
     },
+    Kind {
+        name: "a statement reads a user variable with the type that it had when the statement began",
+        without: without_types,
+    },
 ];
 
 /// A user variable beside the key meets what the key computes, which no range reads.
@@ -111,6 +115,17 @@ fn without_kept_types(statements: &[String]) -> Option<Vec<String>> {
     Some(anew)
 }
 
+/// A user variable is read as a text, which it always is.
+fn without_types(statements: &[String]) -> Option<Vec<String>> {
+    const READS: [&str; 9] = ["(", "= ", "> ", "< ", "+ ", "- ", "* ", "/ ", "% "];
+    changed(statements, |sql| {
+        let replaced = READS.iter().fold(sql.to_owned(), |sql, before| {
+            sql.replace(&format!("{before}@u"), &format!("{before}CONCAT(@u)"))
+        });
+        (replaced != sql).then_some(replaced)
+    })
+}
+
 /// What undoes a CREATE.
 fn dropped(program: &str) -> Option<String> {
     let mut words = program.split([' ', '(']).skip(1);
@@ -165,5 +180,15 @@ mod tests {
             [program, made[0], made[1], "CALL p1(1)", "SHOW WARNINGS", made[0], made[1], "CALL p1(2)"];
         assert_eq!(anew, expected);
         assert_eq!(without(2, &["CREATE PROCEDURE p1() DO 1", "CALL p1()"]), None);
+    }
+
+    #[test]
+    fn variables_are_texts() {
+        let texts =
+            without(3, &["SET @u = 1", "DELETE FROM u WHERE id = @u OR (@u + 1) = 2", "CALL p1(1, @u)"]);
+        let expected =
+            ["SET @u = 1", "DELETE FROM u WHERE id = CONCAT(@u) OR (CONCAT(@u) + 1) = 2", "CALL p1(1, @u)"];
+        assert_eq!(texts.expect("it occurs"), expected);
+        assert_eq!(without(3, &["SET @u = 1", "SELECT @o, @u"]), None);
     }
 }
