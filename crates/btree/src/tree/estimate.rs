@@ -3,6 +3,8 @@
 use crate::node::Node;
 use crate::tree::Tree;
 use buffer::{Access, BufferPool, Stop};
+use pagestore::PageId;
+use smallvec::SmallVec;
 
 /// One step of a descent: which child (or entry) of how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +31,13 @@ impl Tree {
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
     ) -> Result<u64, Stop> {
-        let low = self.dive(pool, |node| lower.map_or(0, |key| border(node, key)))?;
-        let high = self.dive(pool, |node| upper.map_or(usize::MAX, |key| border(node, key)))?;
-        if low.len() != high.len() {
+        let (mut low, mut high) = (Path::default(), Path::default());
+        self.dive_to_both(pool, lower, upper, (&mut low, &mut high))?;
+        if low.steps.len() != high.steps.len() {
             // The root has grown in between.
             return Err(Stop::Restart);
         }
-        Ok((before(&high, &low) - before(&low, &high)).max(0.0).round() as u64)
+        Ok((before(&high.steps, &low.steps) - before(&low.steps, &high.steps)).max(0.0).round() as u64)
     }
 
     /// As `estimate_range`, of what is in memory: no number when that tells nothing. Where a path's end is not, the
@@ -47,11 +49,15 @@ impl Tree {
         upper: Option<&[u8]>,
         rows: f64,
     ) -> InMemory {
-        let low = self.dive_in_memory(pool, |node| lower.map_or(0, |key| border(node, key)));
-        let high = self.dive_in_memory(pool, |node| upper.map_or(usize::MAX, |key| border(node, key)));
-        let (Some(low), Some(high)) = (low, high) else {
-            return InMemory { records: None, is_exact: false };
+        let (mut low, mut high) = (Path::default(), Path::default());
+        let is_usable = match self.dive_to_both(pool, lower, upper, (&mut low, &mut high)) {
+            Ok(()) => true,
+            Err(Stop::Miss(_) | Stop::Late(_)) => !low.steps.is_empty(),
+            Err(_) => false,
         };
+        if !is_usable {
+            return InMemory { records: None, is_exact: false };
+        }
         if low.is_whole && high.is_whole {
             let same_height = low.steps.len() == high.steps.len();
             let records = same_height
@@ -65,12 +71,46 @@ impl Tree {
         InMemory { records: (share > 0.0).then_some(share * rows), is_exact: false }
     }
 
-    fn dive_in_memory(&self, pool: &BufferPool, choose: impl Fn(Node<'_>) -> usize) -> Option<Path> {
-        let mut steps = Vec::with_capacity(4);
-        match self.dive_into(pool, choose, &mut steps) {
-            Ok(()) => Some(Path { steps, is_whole: true }),
-            Err(Stop::Miss(_) | Stop::Late(_)) if !steps.is_empty() => Some(Path { steps, is_whole: false }),
-            Err(_) => None,
+    /// Goes down to both ends of a range, together as far as one child has both. A page that is missing ends its own
+    /// path alone, which is told when the other one is whole.
+    fn dive_to_both(
+        &self,
+        pool: &BufferPool,
+        lower: Option<&[u8]>,
+        upper: Option<&[u8]>,
+        (low, high): (&mut Path, &mut Path),
+    ) -> Result<(), Stop> {
+        let to_lower = |node: Node<'_>| lower.map_or(0, |key| border(node, key));
+        let to_upper = |node: Node<'_>| upper.map_or(usize::MAX, |key| border(node, key));
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let (from, to) = (low.enter(node, to_lower), high.enter(node, to_upper));
+            let Some(below) = node.level().checked_sub(1) else { return Ok(()) };
+            if from == to {
+                guard = self.read_node(pool, node.child(from), Some(below), Access::Point)?;
+                continue;
+            }
+            let (left, right) = (node.child(from), node.child(to));
+            drop(guard);
+            let left = self.dive_below(pool, (left, below), to_lower, low);
+            return self.dive_below(pool, (right, below), to_upper, high).and(left);
+        }
+    }
+
+    fn dive_below(
+        &self,
+        pool: &BufferPool,
+        (page, level): (PageId, u8),
+        choose: impl Fn(Node<'_>) -> usize,
+        path: &mut Path,
+    ) -> Result<(), Stop> {
+        let mut guard = self.read_node(pool, page, Some(level), Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let index = path.enter(node, &choose);
+            let Some(below) = node.level().checked_sub(1) else { return Ok(()) };
+            guard = self.read_node(pool, node.child(index), Some(below), Access::Point)?;
         }
     }
 
@@ -101,45 +141,39 @@ impl Tree {
     pub fn estimate_pages(&self, pool: &BufferPool) -> Result<u64, Stop> {
         let mut pages = 1.0;
         let mut level_pages = 1.0;
-        let middle = self.dive(pool, |node| node.count() / 2)?;
-        for step in &middle[..middle.len() - 1] {
+        let mut middle = Path::default();
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let index = middle.enter(node, |node| node.count() / 2);
+            let Some(below) = node.level().checked_sub(1) else { break };
+            guard = self.read_node(pool, node.child(index), Some(below), Access::Point)?;
+        }
+        for step in &middle.steps[..middle.steps.len() - 1] {
             level_pages *= step.total as f64;
             pages += level_pages;
         }
         Ok(pages as u64)
     }
-
-    fn dive(&self, pool: &BufferPool, choose: impl Fn(Node<'_>) -> usize) -> Result<Vec<Step>, Stop> {
-        let mut steps = Vec::with_capacity(4);
-        self.dive_into(pool, choose, &mut steps)?;
-        Ok(steps)
-    }
-
-    fn dive_into(
-        &self,
-        pool: &BufferPool,
-        choose: impl Fn(Node<'_>) -> usize,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Stop> {
-        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
-        loop {
-            let node = Node::new(&guard);
-            let index = choose(node).min(node.count());
-            let Some(below) = node.level().checked_sub(1) else {
-                steps.push(Step { index, total: node.count() });
-                return Ok(());
-            };
-            steps.push(Step { index, total: node.count() + 1 });
-            guard = self.read_node(pool, node.child(index), Some(below), Access::Point)?;
-        }
-    }
 }
 
 /// A descent as far as it went.
+#[derive(Default)]
 struct Path {
-    steps: Vec<Step>,
+    steps: SmallVec<[Step; 6]>,
     /// It went down to a leaf.
     is_whole: bool,
+}
+
+impl Path {
+    /// Takes the step that `choose` says in this node; gives the child's position.
+    fn enter(&mut self, node: Node<'_>, choose: impl Fn(Node<'_>) -> usize) -> usize {
+        let index = choose(node).min(node.count());
+        self.is_whole = node.level() == 0;
+        let total = if self.is_whole { node.count() } else { node.count() + 1 };
+        self.steps.push(Step { index, total });
+        index
+    }
 }
 
 /// Where in the tree the path leads to, from 0 to 1.

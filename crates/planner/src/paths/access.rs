@@ -203,10 +203,13 @@ impl Chooser<'_> {
             without_range.clear();
         }
         let has_point = found.first().is_some_and(is_point);
-        let decides = self.block.sources.len() > 1 || wanted.is_some() || found.len() > 1;
+        let is_alone = self.block.sources.len() == 1 && found.len() == 1;
         let mut candidates: Vec<Candidate> = found
             .into_iter()
-            .map(|(position, found)| self.ranges(position, found, conditions, decides))
+            .map(|(position, found)| {
+                let decides = !is_alone || wanted.is_some_and(|wanted| self.another_orders(position, wanted));
+                self.ranges(position, found, conditions, decides)
+            })
             .collect();
         let has_range = !candidates.is_empty();
         let rows_out = self.rows_passing(conditions, &candidates);

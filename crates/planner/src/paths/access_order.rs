@@ -20,6 +20,14 @@ impl Chooser<'_> {
         if wanted.for_groups { &self.hints.group } else { &self.hints.order }
     }
 
+    /// Whether an index other than this one gives the wanted order to all rows.
+    pub fn another_orders(&self, position: usize, wanted: &WantedOrder) -> bool {
+        let scope = self.scope_of(wanted);
+        let mut others =
+            (0..self.table.indexes.len()).filter(|other| *other != position && scope.allows(*other));
+        others.any(|other| self.order_of(Some(&self.table.indexes[other]), &[], wanted).is_some())
+    }
+
     /// Adds the price of sorting, or takes the rows off that a LIMIT spares when the index gives the order.
     pub fn with_order(&self, candidate: Candidate, rows_out: f64, wanted: Option<&WantedOrder>) -> Choice {
         let Candidate { mut choice, index, per_row, .. } = candidate;

@@ -71,10 +71,23 @@ impl Chooser<'_> {
         if operands.len() > OPERANDS_MAX {
             return None;
         }
-        let mut parts: Vec<Part> = Vec::new();
+        let mut ways_of = Vec::with_capacity(operands.len());
         for operand in operands {
             let own = split_conjuncts(operand.clone());
-            let ways = (0..self.table.indexes.len()).filter_map(|position| self.part(finder, position, &own));
+            let ways: Vec<MergePart> = self.parts(finder, &own).collect();
+            ways_of.push(ways);
+            if ways_of.last().is_some_and(Vec::is_empty) {
+                return None;
+            }
+        }
+        // One index alone reads the ranges of all operands without a merge.
+        let first = ways_of.first()?.first()?.index;
+        if ways_of.iter().flatten().all(|way| way.index == first) {
+            return None;
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        for ways in ways_of {
+            let ways = ways.into_iter().map(|way| self.priced(way));
             let best = ways.min_by(|left, right| left.cost.total_cmp(&right.cost))?;
             match parts.iter_mut().find(|known| known.part.index == best.part.index) {
                 Some(known) => {
@@ -105,13 +118,13 @@ impl Chooser<'_> {
         if !self.planner.context.switches.has(Switch::IndexMergeIntersection) {
             return None;
         }
-        let is_clustering =
-            |position: usize| self.table.clustered_by == Some(self.table.indexes[position].id);
-        let ways = (0..self.table.indexes.len()).filter(|position| !is_clustering(*position));
-        let mut ways: Vec<Part> = ways
-            .filter_map(|position| self.part(finder, position, conditions))
-            .filter(|part| part.is_equality)
-            .collect();
+        let ways = self.parts(finder, conditions);
+        let ways: Vec<MergePart> =
+            ways.filter(|way| !self.is_clustering(way.index) && self.is_equality(way)).collect();
+        if ways.len() < 2 {
+            return None;
+        }
+        let mut ways: Vec<Part> = ways.into_iter().map(|way| self.priced(way)).collect();
         ways.sort_by(|left, right| left.rows.total_cmp(&right.rows));
         let is_asked = matches!(self.hints.merge, Some((true, _)));
         let mut ways = ways.into_iter();
@@ -143,24 +156,33 @@ impl Chooser<'_> {
         self.table.indexes[position].parts.iter().map(|part| part.column).collect()
     }
 
-    /// One index for some conditions, none of which reads another table.
-    fn part(&self, finder: &RangeFinder<'_>, position: usize, conditions: &[Expr]) -> Option<Part> {
-        if !self.may_merge(position) {
-            return None;
-        }
-        let index = &self.table.indexes[position];
-        let IndexRanges { ranges, reads_outer, .. } = finder.find(index, conditions);
-        let is_short = !crate::paths::array_index::bound_array(self.table, index, &ranges);
-        if ranges.is_empty() || reads_outer || is_short {
-            return None;
-        }
-        let clustered = self.table.clustered_by == Some(index.id);
-        let counted = self.planner.dive(self.table, position, &ranges, true).map(|rows| rows * self.scale);
-        let judged = || ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();
+    /// Each index that has ranges for these conditions, none of which reads another table.
+    fn parts(&self, finder: &RangeFinder<'_>, conditions: &[Expr]) -> impl Iterator<Item = MergePart> {
+        let positions = (0..self.table.indexes.len()).filter(|position| self.may_merge(*position));
+        positions.filter_map(move |index| {
+            let definition = &self.table.indexes[index];
+            let IndexRanges { ranges, reads_outer, .. } = finder.find(definition, conditions);
+            let is_short = !crate::paths::array_index::bound_array(self.table, definition, &ranges);
+            (!ranges.is_empty() && !reads_outer && !is_short).then_some(MergePart { index, ranges })
+        })
+    }
+
+    fn is_clustering(&self, position: usize) -> bool {
+        self.table.clustered_by == Some(self.table.indexes[position].id)
+    }
+
+    fn is_equality(&self, part: &MergePart) -> bool {
+        leading_single_values(&part.ranges) == self.table.indexes[part.index].parts.len()
+    }
+
+    fn priced(&self, part: MergePart) -> Part {
+        let MergePart { index: position, ranges } = &part;
+        let index = &self.table.indexes[*position];
+        let counted = self.planner.dive(self.table, *position, ranges, true).map(|rows| rows * self.scale);
+        let judged = || ranges.iter().map(|range| self.range_rows(*position, index, range)).sum::<f64>();
         let rows = counted.unwrap_or_else(judged).min(self.rows).max(0.1);
-        let is_equality = leading_single_values(&ranges) == index.parts.len();
         let seeks: f64 = ranges.iter().map(starts).sum();
-        let cost = seeks * COST_RANGE + rows * self.row_cost(index, clustered, true);
-        Some(Part { part: MergePart { index: position, ranges }, rows, cost, is_equality })
+        let cost = seeks * COST_RANGE + rows * self.row_cost(index, self.is_clustering(*position), true);
+        Part { rows, cost, is_equality: self.is_equality(&part), part }
     }
 }
