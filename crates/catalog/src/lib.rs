@@ -25,7 +25,8 @@ mod validate;
 mod viewer;
 
 pub use build::{
-    BuildWork, CopiedKeys, Demands, FollowedParent, IndexBuild, LostKeys, RowRule, TableCopy, TableFill,
+    BuildWork, CopiedKeys, Demands, FollowedParent, IndexBuild, LeftOut, LostKeys, RowRule, TableCopy,
+    TableFill,
 };
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::{SchemaChange, put_applied};

@@ -32,12 +32,28 @@ pub trait StatementHost {
     /// Whether the running statement may fill the table at once, if that is empty.
     fn may_fill(&self, table: &ReadyTable) -> bool;
 
-    /// Begins to fill the table; false if it has to take its rows one by one.
-    fn begin_fill<'a>(&'a mut self, table: &'a ReadyTable) -> LocalFuture<'a, Result<bool, SqlError>>;
+    /// Begins to fill the table; false if it has to take its rows one by one. `ignores` leaves out rows whose keys are there
+    /// already; then no other index may be unique.
+    fn begin_fill<'a>(
+        &'a mut self,
+        table: &'a ReadyTable,
+        ignores: bool,
+    ) -> LocalFuture<'a, Result<bool, SqlError>>;
 
-    /// The next rows, behind a `begin_fill` that was true. Those that have the same unique values end the statement when it has
-    /// made its last row.
+    /// The next rows, behind a `begin_fill` that was true.
     fn fill(&mut self, rows: Vec<Vec<Value>>) -> LocalFuture<'_, Result<(), SqlError>>;
+
+    /// The last row has come. Rows that have the same unique values as an earlier one are refused now: an error, or with IGNORE
+    /// what is left out.
+    fn end_fill(&mut self) -> LocalFuture<'_, Result<LeftOutRows, SqlError>>;
+}
+
+/// Rows that were left out of a fill.
+#[derive(Default)]
+pub struct LeftOutRows {
+    pub count: u64,
+    /// Why, in their order: of all, or of more than a client can ask for.
+    pub errors: Vec<SqlError>,
 }
 
 /// A row that is about to change or has changed.

@@ -37,7 +37,7 @@ pub use batch::RowBatch;
 pub use change::{Assigner, LoadSource, LoadedRow, check_row};
 pub use context::{ExecContext, ExecSettings, Interrupt, MemoryShares, OneByOne};
 pub use execute::{execute, load};
-pub use host::{Firing, NewRow, StatementHost, Triggers};
+pub use host::{Firing, LeftOutRows, NewRow, StatementHost, Triggers};
 pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;

@@ -2,7 +2,8 @@
 //!
 //! Invariant: rows whose keys ascend go into the tree as they come, all other records are sorted first, so leaves are filled in
 //! order. The trees are the change's own and are undone as one. What is refused is what would have been refused if the rows had
-//! been inserted one by one: the first row that has the values of an earlier one in a unique index.
+//! been inserted one by one: the first row that has the values of an earlier one in a unique index. With IGNORE each such row is
+//! left out; then no other index may be unique than the clustered one, since a row that is left out refuses no others.
 use std::sync::Arc;
 
 use datum::{SqlError, Value};
@@ -11,6 +12,7 @@ use env::TemporarySpace;
 use rowstore::{KeyOrder, Sorter};
 use table::{ReadyTable, damaged, table_error};
 
+use super::left_out::LeftOut;
 use super::numbered::{Group, Numbered, Refusal, earliest};
 use super::sorted::{EntryMaker, is_piece};
 use super::{SORT_BYTES, Turns};
@@ -33,6 +35,8 @@ pub struct TableFill {
     unordered: Option<Sorter>,
     /// The secondary indexes with their entries.
     entries: Vec<(usize, Sorter)>,
+    /// What IGNORE leaves out; nothing is left out without it.
+    left_out: Option<LeftOut>,
     maker: EntryMaker,
     row_key: Vec<u8>,
     record: Vec<u8>,
@@ -55,11 +59,18 @@ impl TableFill {
             last_key: Vec::new(),
             has_loaded: false,
             unordered: None,
+            left_out: None,
             maker: EntryMaker::default(),
             row_key: Vec::new(),
             record: Vec::new(),
             numbered: Vec::new(),
         }
+    }
+
+    /// Leaves out rows whose keys are there already.
+    pub fn leaving_out_duplicates(mut self) -> TableFill {
+        self.left_out = Some(LeftOut::default());
+        self
     }
 
     /// The table that is filled.
@@ -139,8 +150,9 @@ impl TableFill {
         Ok(())
     }
 
-    /// Writes what is left; gives the number of rows. Error 1062 if a row was refused: then the change has to be dropped.
-    pub async fn finish(mut self, change: &mut SchemaChange) -> Result<u64, SqlError> {
+    /// Writes what is left; gives the number of rows that came and those of them that are left out. Error 1062 if a row was
+    /// refused: then the change has to be dropped.
+    pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(u64, LeftOut), SqlError> {
         if !self.ordered.is_empty() {
             self.load_ordered(change).await?;
         }
@@ -153,7 +165,7 @@ impl TableFill {
         }
         match earliest(refusals) {
             Some(refusal) => Err(self.error_of(change, refusal).await?),
-            None => Ok(self.count),
+            None => Ok((self.count, self.left_out.unwrap_or_default())),
         }
     }
 
@@ -171,7 +183,10 @@ impl TableFill {
         while !is_over {
             let next = next_record(&mut sorter).await?;
             is_over = next.is_none();
-            let Some(kept) = groups.next(next) else { continue };
+            let Some(kept) = groups.next(next) else {
+                self.leave_out(&mut groups)?;
+                continue;
+            };
             if kept.key > last {
                 self.ordered.push(&kept.key, &kept.value);
                 if is_piece(&self.ordered) {
@@ -189,9 +204,19 @@ impl TableFill {
                 }
                 Err(error) => return Err(table_error(self.after.definition(), error)),
             }
+            self.leave_out(&mut groups)?;
         }
         self.load_ordered(change).await?;
         Ok(groups.refusal())
+    }
+
+    /// Notes the row that was refused last, if rows are left out.
+    fn leave_out(&mut self, groups: &mut Group) -> Result<(), SqlError> {
+        let Some(left_out) = &mut self.left_out else { return Ok(()) };
+        let Some(refusal) = groups.take_refusal() else { return Ok(()) };
+        let row = super::copy::decode_all(self.after.handle(), &refusal.key, &refusal.value)?;
+        left_out.add(refusal.number, self.after.handle().duplicate_error(refusal.index, &row));
+        Ok(())
     }
 
     async fn write_entries(
@@ -212,6 +237,8 @@ impl TableFill {
             let next = next_record(&mut sorter).await?;
             is_over = next.is_none();
             match next {
+                Some((_, record))
+                    if self.left_out.as_ref().is_some_and(|rows| rows.contains(record.number)) => {}
                 Some((key, record)) if !unique => piece.push(key, record.value),
                 next => {
                     if let Some(kept) = groups.next(next) {

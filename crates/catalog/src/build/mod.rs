@@ -9,6 +9,7 @@ mod copy;
 mod demand;
 mod fill;
 mod index;
+mod left_out;
 mod numbered;
 mod sorted;
 
@@ -16,6 +17,7 @@ pub use copy::{CopiedKeys, TableCopy};
 pub use demand::{Demands, FollowedParent, LostKeys, RowRule};
 pub use fill::TableFill;
 pub use index::IndexBuild;
+pub use left_out::LeftOut;
 
 use std::future::Future;
 use std::pin::Pin;

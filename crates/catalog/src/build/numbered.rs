@@ -12,7 +12,7 @@ const NOT_UNIQUE: u16 = u16::MAX;
 pub struct Numbered<'a> {
     /// How much of the key must not be there twice.
     unique: Option<usize>,
-    number: u64,
+    pub number: u64,
     pub value: &'a [u8],
 }
 
@@ -67,7 +67,7 @@ impl Kept {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub index: usize,
-    number: u64,
+    pub number: u64,
     pub key: Vec<u8>,
     pub value: Vec<u8>,
 }
@@ -122,6 +122,11 @@ impl Group {
         if self.refusal.as_ref().is_none_or(|refusal| number < refusal.number) {
             self.refusal = Some(Refusal { index: self.index, number, key, value });
         }
+    }
+
+    /// The earliest row that was refused since this was asked last: each of them, if it is asked after each record.
+    pub fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
     }
 
     /// The earliest row that was refused.

@@ -407,11 +407,16 @@ impl executor::StatementHost for Host<'_> {
     fn begin_fill<'a>(
         &'a mut self,
         _: &'a table::ReadyTable,
+        _: bool,
     ) -> schema::LocalFuture<'a, Result<bool, SqlError>> {
         unreachable!("rows are inserted one by one")
     }
 
     fn fill(&mut self, _: Vec<Vec<Value>>) -> schema::LocalFuture<'_, Result<(), SqlError>> {
+        unreachable!("rows are inserted one by one")
+    }
+
+    fn end_fill(&mut self) -> schema::LocalFuture<'_, Result<executor::LeftOutRows, SqlError>> {
         unreachable!("rows are inserted one by one")
     }
 }

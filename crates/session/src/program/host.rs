@@ -8,7 +8,7 @@ use binder::StoredFunction;
 use catalog::LiveProgram;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::Transaction;
-use executor::{Firing, NewRow, StatementHost};
+use executor::{Firing, LeftOutRows, NewRow, StatementHost};
 use instance::{ResultShape, SharedProgram};
 use plan::{FunctionUse, Plan, TableUsage};
 use schema::{LocalFuture, ProgramKind, TableId};
@@ -106,12 +106,20 @@ impl StatementHost for Session {
         self.may_fill && !table.definition().temporary
     }
 
-    fn begin_fill<'a>(&'a mut self, table: &'a ReadyTable) -> LocalFuture<'a, Result<bool, SqlError>> {
-        Box::pin(self.begin_filling(table))
+    fn begin_fill<'a>(
+        &'a mut self,
+        table: &'a ReadyTable,
+        ignores: bool,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(self.begin_filling(table, ignores))
     }
 
     fn fill(&mut self, rows: Vec<Vec<Value>>) -> LocalFuture<'_, Result<(), SqlError>> {
         Box::pin(self.fill_rows(rows))
+    }
+
+    fn end_fill(&mut self) -> LocalFuture<'_, Result<LeftOutRows, SqlError>> {
+        Box::pin(self.end_filling())
     }
 }
 

@@ -81,7 +81,7 @@ impl Caller<'_> {
         };
         rows.flush().await?;
         if let Some(fill) = rows.fill.take() {
-            rows.filled.affected = fill.finish(rows.change).await?;
+            (rows.filled.affected, _) = fill.finish(rows.change).await?;
         }
         Ok(rows.filled)
     }

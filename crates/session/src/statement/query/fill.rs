@@ -10,6 +10,7 @@ use catalog::{LockGuard, LockMode, SchemaChange, TableFill, TableRows};
 use datum::{SqlError, Value};
 use definition::TableName;
 use engine::{EntryBatch, TreeId, WaitPolicy};
+use executor::LeftOutRows;
 use plan::{Plan, PlanKind};
 use schema::TableDef;
 use table::{ChangeOutcome, ReadyTable, table_error};
@@ -20,13 +21,20 @@ use session_state::guard::Shield;
 
 /// How often those who use the table are asked to make room.
 const REQUESTS_MAX: usize = 4;
+/// Conditions that a client may ask for at most (`max_error_count`).
+const ERRORS_MAX: usize = 65_535;
 
 /// A table that a running statement fills.
 pub struct FilledTable {
     before: ReadyTable,
     definition: TableDef,
-    fill: TableFill,
+    /// Takes rows until the last one has come.
+    fill: Option<TableFill>,
     change: SchemaChange,
+    /// The table for this session alone, and the rows of the new trees, which take their places with the commit.
+    granted: Option<(Vec<LockGuard>, u64)>,
+    /// Duplicates are left out.
+    ignores: bool,
 }
 
 impl Session {
@@ -42,7 +50,11 @@ impl Session {
     }
 
     /// Begins to fill the table if it is empty and nobody refers to its rows.
-    pub(crate) async fn begin_filling(&mut self, table: &ReadyTable) -> Result<bool, SqlError> {
+    pub(crate) async fn begin_filling(
+        &mut self,
+        table: &ReadyTable,
+        ignores: bool,
+    ) -> Result<bool, SqlError> {
         let before = table.definition();
         let catalog = self.instance.catalog().clone();
         let has_children = !catalog.children_of(&before.database, &before.name).is_empty();
@@ -56,7 +68,10 @@ impl Session {
             &ReadyTable::of_new_trees(Arc::new(definition.clone())),
             self.instance.temporary(),
         );
-        self.filled = Some(Box::new(FilledTable { before: table.clone(), definition, fill, change }));
+        let fill = Some(if ignores { fill.leaving_out_duplicates() } else { fill });
+        let before = table.clone();
+        self.filled =
+            Some(Box::new(FilledTable { before, definition, fill, change, granted: None, ignores }));
         Ok(true)
     }
 
@@ -68,26 +83,42 @@ impl Session {
 
     pub(crate) async fn fill_rows(&mut self, rows: Vec<Vec<Value>>) -> Result<(), SqlError> {
         let filled = self.filled.as_mut().expect("the executor has begun to fill");
+        let fill = filled.fill.as_mut().expect("rows come before the end");
         for row in &rows {
-            filled.fill.push(&mut filled.change, row).await?;
+            fill.push(&mut filled.change, row).await?;
         }
         env::yield_now().await;
         Ok(())
     }
 
-    /// The statement has made all its rows: the trees take their places.
-    pub(in crate::statement) async fn end_filling(&mut self, shield: &Shield) -> Result<(), SqlError> {
-        let Some(filled) = self.filled.take() else { return Ok(()) };
-        let FilledTable { before, definition, fill, mut change } = *filled;
+    /// The statement has made all its rows. If nobody uses the table, the trees take their places with the commit.
+    pub(crate) async fn end_filling(&mut self) -> Result<LeftOutRows, SqlError> {
+        let mut filled = self.filled.take().expect("the executor has begun to fill");
+        let fill = filled.fill.take().expect("it ends once");
         let after = fill.table().clone();
-        let rows = fill.finish(&mut change).await?;
-        let guards = self.exclude_others(&TableName::of(&definition)).await;
-        if guards.is_none() || !self.is_empty(before.definition()).await? {
-            return self.insert_filled(change, &before, &after).await;
+        let (rows, left_out) = fill.finish(&mut filled.change).await?;
+        let mut told = LeftOutRows { count: left_out.rows(), errors: left_out.into_errors().collect() };
+        let guards = self.exclude_others(&TableName::of(&filled.definition)).await;
+        match guards {
+            Some(guards) if self.is_empty(filled.before.definition()).await? => {
+                filled.definition.auto_increment_start = filled
+                    .definition
+                    .auto_increment_start
+                    .max(filled.before.auto_increment().peek())
+                    .max(after.auto_increment().peek());
+                filled.granted = Some((guards, rows - told.count));
+                self.filled = Some(filled);
+            }
+            _ => self.insert_filled(*filled, &after, &mut told).await?,
         }
-        let next = before.auto_increment().peek().max(after.auto_increment().peek());
-        let auto_increment_start = definition.auto_increment_start.max(next);
-        let definition = TableDef { auto_increment_start, ..definition };
+        Ok(told)
+    }
+
+    /// The transaction of the statement commits, and the trees take their places.
+    pub(in crate::statement) async fn commit_filled(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        let Some(filled) = self.filled.take() else { return Ok(()) };
+        let FilledTable { before, definition, mut change, granted, .. } = *filled;
+        let Some((guards, rows)) = granted else { return Ok(()) };
         let handle = change.replace_empty(before.definition(), definition).await?;
         handle.count_filled(rows);
         self.commit_unlogged(change, shield).await?;
@@ -110,13 +141,14 @@ impl Session {
         None
     }
 
-    /// Others use the table: its rows come into it like any others.
+    /// Others use the table: its rows come into it like any others. What they have inserted refuses rows, too.
     async fn insert_filled(
         &mut self,
-        mut change: SchemaChange,
-        before: &ReadyTable,
+        filled: FilledTable,
         after: &ReadyTable,
+        left_out: &mut LeftOutRows,
     ) -> Result<(), SqlError> {
+        let FilledTable { before, mut change, ignores, .. } = filled;
         let timeout_us = self.settings.row_lock_wait_timeout_s.saturating_mul(1_000_000);
         let transaction = self.transaction.current.as_mut().expect("the statement has a transaction");
         let mut rows = TableRows::new(&mut change, after.handle());
@@ -129,7 +161,14 @@ impl Session {
             for (_, row) in &next {
                 let inserted = before.insert_row(transaction, row, WaitPolicy::Wait { timeout_us }).await?;
                 if let ChangeOutcome::Duplicate { index, .. } = inserted {
-                    return Err(before.duplicate_error(index, row));
+                    let error = before.duplicate_error(index, row);
+                    if !ignores {
+                        return Err(error);
+                    }
+                    left_out.count += 1;
+                    if left_out.errors.len() < ERRORS_MAX {
+                        left_out.errors.push(error);
+                    }
                 }
             }
             env::yield_now().await;

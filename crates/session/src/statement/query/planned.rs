@@ -277,7 +277,7 @@ impl Session {
             return Ok(());
         }
         if self.filled.is_some() {
-            Box::pin(self.end_filling(shield)).await?;
+            Box::pin(self.commit_filled(shield)).await?;
         }
         self.statements.forget_savepoints();
         if self.transaction.explicit {
