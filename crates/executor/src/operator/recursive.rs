@@ -1,6 +1,7 @@
 //! WITH RECURSIVE: the seed's rows, then round by round what the branches make of the round before.
 //!
-//! Rows are passed on as they are made, so a LIMIT above ends an endless recursion; only the last round's are kept.
+//! Rows are passed on as they are made, so a LIMIT above ends an endless recursion; only the last round's are kept. Rounds of
+//! few rows are made until a batch is full, because passing on costs more than a row does.
 use super::key_set::write_group_key;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
@@ -8,8 +9,8 @@ use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::row_store::RowStore;
 use crate::seen_keys::SeenKeys;
-use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
-use plan::{Recursive, RecursiveBranch};
+use datum::{Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
+use plan::Recursive;
 use schema::LocalFuture;
 use std::rc::Rc;
 
@@ -29,6 +30,10 @@ pub struct RecursiveRows<'p> {
     rows_stored: u64,
     /// Nothing has been asked for since the start.
     is_new: bool,
+    /// What comes behind the rows that were passed on last.
+    failure: Option<SqlError>,
+    /// The day of the statement.
+    today: Option<Date>,
     pace: Pace,
 }
 
@@ -47,6 +52,8 @@ impl<'p> RecursiveRows<'p> {
             key: Vec::new(),
             rows_stored: 0,
             is_new: true,
+            failure: None,
+            today: None,
             pace: Pace::default(),
         }
     }
@@ -70,67 +77,75 @@ impl<'p> RecursiveRows<'p> {
         Ok(true)
     }
 
-    /// Stores a row into the seed's types; `None` for one that was there before.
-    async fn accept(
+    /// Passes on what the seed or branch that runs makes next, and then begins with what follows it; false at the end.
+    async fn step(
         &mut self,
-        row: Vec<Value>,
         context: &mut ExecContext<'_>,
-    ) -> Result<Option<Vec<Value>>, SqlError> {
-        let row = match self.running {
-            Some(branch) => {
-                self.rows_stored += 1;
-                stored(row, &self.plan.branches[branch], self.plan, self.rows_stored, context)?
-            }
-            None => row,
+        wanted: usize,
+        out: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        self.batch.clear();
+        let more = match self.running {
+            None => self.seed.next_batch(context, wanted, &mut self.batch).await?,
+            Some(branch) => self.branches[branch].next_batch(context, wanted, &mut self.batch).await?,
         };
-        if self.plan.distinct {
-            self.key.clear();
-            for (value, (_, column_type)) in row.iter().zip(&self.plan.columns) {
-                write_group_key(value, column_type, &mut self.key);
-            }
-            if !self.seen.insert(&self.key, context).await? {
-                return Ok(None);
+        self.pace.count(self.batch.len() + 1).await;
+        for index in 0..self.batch.len() {
+            self.store(index, context)?;
+            if self.is_new_row(index, context).await? {
+                self.made.push(self.batch.row(index), context).await?;
+                out.push_taken(&mut self.batch, index);
             }
         }
-        Ok(Some(row))
+        if more {
+            return Ok(true);
+        }
+        match self.running {
+            Some(branch) if branch + 1 < self.branches.len() => {
+                self.running = Some(branch + 1);
+                self.branches[branch + 1].start(&[]);
+                Ok(true)
+            }
+            _ => self.begin_round(context).await,
+        }
     }
-}
 
-/// The row in the types of the seed's columns, with the errors of an INSERT.
-fn stored(
-    row: Vec<Value>,
-    branch: &RecursiveBranch,
-    plan: &Recursive,
-    number: u64,
-    context: &ExecContext<'_>,
-) -> Result<Vec<Value>, SqlError> {
-    let types = branch.types.iter().zip(&plan.columns);
-    row.into_iter()
-        .zip(types)
-        .map(|(value, (from, (name, to)))| store(value, from, (name, to), number, context))
-        .collect()
-}
-
-fn store(
-    value: Value,
-    from: &ColumnType,
-    (name, to): (&str, &ColumnType),
-    number: u64,
-    context: &ExecContext<'_>,
-) -> Result<Value, SqlError> {
-    let settings = &context.eval.settings;
-    let now = settings.time_zone.to_local(settings.now_utc_micros);
-    let today = now.map_or(Date::ZERO, DateTime::date);
-    let moments = MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today };
-    let mode = StoreMode { moments, is_strict: settings.sql_mode.is_strict() };
-    match value.cast_to_column(from, to, &mode) {
-        Ok(stored) => {
-            if let Some(problem) = stored.problem {
-                context.eval.session.warn(problem.to_condition(name, number));
+    /// Brings a row of a branch into the types of the seed's columns, with the errors of an INSERT.
+    fn store(&mut self, index: usize, context: &ExecContext<'_>) -> Result<(), SqlError> {
+        let Some(branch) = self.running else { return Ok(()) };
+        self.rows_stored += 1;
+        let settings = &context.eval.settings;
+        let today = *self.today.get_or_insert_with(|| {
+            let now = settings.time_zone.to_local(settings.now_utc_micros);
+            now.map_or(Date::ZERO, DateTime::date)
+        });
+        let moments = MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today };
+        let mode = StoreMode { moments, is_strict: settings.sql_mode.is_strict() };
+        let types = self.plan.branches[branch].types.iter().zip(&self.plan.columns);
+        for (value, (from, (name, to))) in self.batch.row_mut(index).iter_mut().zip(types) {
+            match std::mem::take(value).cast_to_column(from, to, &mode) {
+                Ok(stored) => {
+                    if let Some(problem) = stored.problem {
+                        context.eval.session.warn(problem.to_condition(name, self.rows_stored));
+                    }
+                    *value = stored.value;
+                }
+                Err(problem) => return Err(problem.to_error(name, self.rows_stored)),
             }
-            Ok(stored.value)
         }
-        Err(problem) => Err(problem.to_error(name, number)),
+        Ok(())
+    }
+
+    /// False with UNION DISTINCT for a row that was there before.
+    async fn is_new_row(&mut self, index: usize, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        if !self.plan.distinct {
+            return Ok(true);
+        }
+        self.key.clear();
+        for (value, (_, column_type)) in self.batch.row(index).iter().zip(&self.plan.columns) {
+            write_group_key(value, column_type, &mut self.key);
+        }
+        self.seen.insert(&self.key, context).await
     }
 }
 
@@ -140,6 +155,7 @@ impl Operator for RecursiveRows<'_> {
         self.running = None;
         self.rounds = 0;
         self.is_new = true;
+        self.failure = None;
         self.rows_stored = 0;
     }
 
@@ -155,30 +171,23 @@ impl Operator for RecursiveRows<'_> {
                 self.seen.clear(&mut context.memory);
                 self.made.clear(&mut context.memory);
             }
-            self.batch.clear();
-            let asked = wanted.min(BATCH_ROWS);
-            let more = match self.running {
-                None => self.seed.next_batch(context, asked, &mut self.batch).await?,
-                Some(branch) => self.branches[branch].next_batch(context, asked, &mut self.batch).await?,
-            };
-            self.pace.count(self.batch.len() + 1).await;
-            for index in 0..self.batch.len() {
-                let row = self.batch.take_row(index);
-                if let Some(row) = self.accept(row, context).await? {
-                    self.made.push(&row, context).await?;
-                    out.push_row(row);
-                }
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
             }
-            if more {
-                return Ok(true);
-            }
-            match self.running {
-                Some(branch) if branch + 1 < self.branches.len() => {
-                    self.running = Some(branch + 1);
-                    self.branches[branch + 1].start(&[]);
-                    Ok(true)
+            let begin = out.len();
+            let end = begin + wanted.min(BATCH_ROWS);
+            loop {
+                match self.step(context, end - out.len(), out).await {
+                    Ok(true) if out.len() < end => {}
+                    Ok(more) => return Ok(more),
+                    // The rows before it may be all that is asked for.
+                    Err(failure) if out.len() > begin => {
+                        self.failure = Some(failure);
+                        return Ok(true);
+                    }
+                    Err(failure) => return Err(failure),
                 }
-                _ => self.begin_round(context).await,
+                context.interrupt.check()?;
             }
         })
     }

@@ -160,7 +160,7 @@ impl Author<'_> {
         format!("CREATE TABLE {} ({})", self.new_name(), parts.join(", "))
     }
 
-    /// So many rows for an empty table that it is filled beside itself.
+    /// So many rows for an empty table that it is filled beside itself; with IGNORE some of them have keys of others.
     fn fill(&self, tables: &[Arc<TableDef>]) -> String {
         let is_empty = |table: &&Arc<TableDef>| {
             let found = self.server.catalog().table(&table.database, &table.name);
@@ -171,9 +171,10 @@ impl Author<'_> {
             None => return format!("TRUNCATE TABLE {}", name(self.one::<Arc<TableDef>>(tables))),
         };
         let order = *self.one(&["", " ORDER BY y.i DESC, x.i"]);
+        let (ignore, id) = *self.one(&[("", "x.i * 50 + y.i + 1"), ("IGNORE ", "x.i * 50 + y.i DIV 2 + 1")]);
         format!(
-            "INSERT INTO {} (id, a) WITH RECURSIVE n AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 49) \
-             SELECT x.i * 50 + y.i + 1, y.i FROM n x JOIN n y WHERE x.i < 42{order}",
+            "INSERT {ignore}INTO {} (id, a) WITH RECURSIVE n AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 49) \
+             SELECT {id}, y.i FROM n x JOIN n y WHERE x.i < 42{order}",
             name(table)
         )
     }
