@@ -68,7 +68,9 @@ pub fn table_value(
         Some(scalar) if !column.kind.is_string() => scalar,
         _ => text(document),
     };
-    let mode = StoreMode { moments: moment_context(context, true), is_strict: true };
+    // A TIME alone asks what day it is.
+    let moments = moment_context(context, matches!(value, Value::Time(_)));
+    let mode = StoreMode { moments, is_strict: true };
     let to = ColumnType { nullable: true, ..column.clone() };
     let is_text = matches!(document, Json::String(_));
     match value.cast_to_column(&from, &to, &mode) {

@@ -32,6 +32,7 @@ pub use call::{
 pub use constant_set::{LIST_LONG, ListId, is_computed_of_constants};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
 pub use deferred::{Deferred, SessionRequest};
+pub use evaluate::moment_context;
 pub use expr::{Coercibility, Expr, ExprKind, ExprType, RowList};
 pub use function::{Arguments, Function, Volatility};
 pub use interval::IntervalUnit;

@@ -4,8 +4,8 @@
 //! comparison has, and one that is NULL. Called by `apply` for a query that is the same for all rows.
 use std::cmp::Ordering;
 
-use datum::{CompareMode, MomentContext, Operand, SqlError, Value, no_warning};
-use expression::{ComparisonOperator, Expr, ExprKind};
+use datum::{CompareMode, Operand, SqlError, Value, no_warning};
+use expression::{ComparisonOperator, Expr, ExprKind, moment_context};
 use plan::{ApplyKind, Quantifier};
 
 use super::{BATCH_ROWS, Operator};
@@ -75,9 +75,7 @@ impl<'p> Extreme<'p> {
     }
 
     fn is_beyond<'a>(&'a self, row: &'a [Value], kept: &'a [Value], context: &ExecContext<'_>) -> bool {
-        let settings = &context.eval.settings;
-        let moments =
-            MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today: datum::Date::ZERO };
+        let moments = moment_context(context.eval, false);
         let operand =
             |row: &'a [Value]| Operand { value: &row[self.position], column: &self.column.ty.column };
         let order = datum::compare(self.mode, operand(row), operand(kept), &moments, &mut no_warning);

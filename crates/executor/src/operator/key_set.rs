@@ -1,9 +1,6 @@
 //! Values as keys of hash tables: equal by SQL's comparison means equal bytes.
-use datum::{
-    ColumnType, CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Value, encode_key, no_warning,
-    write_integer_key,
-};
-use expression::{EvalContext, Expr};
+use datum::{ColumnType, CompareMode, Operand, SqlError, Value, encode_key, no_warning, write_integer_key};
+use expression::{EvalContext, Expr, moment_context};
 
 /// Appends the key of a group's or DISTINCT's value; NULLs are equal to each other.
 pub fn write_group_key(value: &Value, column_type: &ColumnType, key: &mut Vec<u8>) {
@@ -47,13 +44,7 @@ pub fn write_compare_key(
         key.push(0);
         return true;
     }
-    let zone = &context.settings.time_zone;
-    let local = match mode {
-        CompareMode::DateTime => zone.to_local(context.settings.now_utc_micros),
-        _ => None,
-    };
-    let today = local.map_or(Date::ZERO, DateTime::date);
-    let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
+    let moments = moment_context(context, mode == CompareMode::DateTime);
     let operand = Operand { value, column: column_type };
     datum::write_compare_key(mode, operand, &moments, &mut no_warning, key)
 }

@@ -9,7 +9,8 @@ use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::row_store::RowStore;
 use crate::seen_keys::SeenKeys;
-use datum::{Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
+use datum::{SqlError, StoreMode, Value, error_code};
+use expression::moment_context;
 use plan::Recursive;
 use schema::LocalFuture;
 use std::rc::Rc;
@@ -32,8 +33,6 @@ pub struct RecursiveRows<'p> {
     is_new: bool,
     /// What comes behind the rows that were passed on last.
     failure: Option<SqlError>,
-    /// The day of the statement.
-    today: Option<Date>,
     pace: Pace,
 }
 
@@ -53,7 +52,6 @@ impl<'p> RecursiveRows<'p> {
             rows_stored: 0,
             is_new: true,
             failure: None,
-            today: None,
             pace: Pace::default(),
         }
     }
@@ -115,15 +113,12 @@ impl<'p> RecursiveRows<'p> {
         let Some(branch) = self.running else { return Ok(()) };
         self.rows_stored += 1;
         let settings = &context.eval.settings;
-        let today = *self.today.get_or_insert_with(|| {
-            let now = settings.time_zone.to_local(settings.now_utc_micros);
-            now.map_or(Date::ZERO, DateTime::date)
-        });
-        let moments = MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today };
-        let mode = StoreMode { moments, is_strict: settings.sql_mode.is_strict() };
+        let is_strict = settings.sql_mode.is_strict();
         let types = self.plan.branches[branch].types.iter().zip(&self.plan.columns);
         for (value, (from, (name, to))) in self.batch.row_mut(index).iter_mut().zip(types) {
-            match std::mem::take(value).cast_to_column(from, to, &mode) {
+            // A TIME alone asks what day it is.
+            let moments = moment_context(context.eval, matches!(value, Value::Time(_)));
+            match std::mem::take(value).cast_to_column(from, to, &StoreMode { moments, is_strict }) {
                 Ok(stored) => {
                     if let Some(problem) = stored.problem {
                         context.eval.session.warn(problem.to_condition(name, self.rows_stored));

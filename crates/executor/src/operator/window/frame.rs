@@ -3,8 +3,8 @@
 //! Invariant: from one row to the next neither end of a frame moves back, so all frames of a partition cost one walk for each end.
 use super::partition::Partition;
 use crate::operator::row_count;
-use datum::{CompareMode, Date, MomentContext, Operand, SqlError, Value, error_code, no_warning};
-use expression::{EvalContext, Expr};
+use datum::{CompareMode, Operand, SqlError, Value, error_code, no_warning};
+use expression::{EvalContext, Expr, moment_context};
 use plan::{Distance, Frame, FrameBound, Window};
 use std::cmp::Ordering;
 
@@ -192,8 +192,7 @@ impl<'p> Frames<'p> {
         context: &EvalContext,
     ) -> Walk {
         let key = self.order.expect("a distance in values has an order");
-        let zone = &context.settings.time_zone;
-        let moments = MomentContext { zone, mode: context.settings.sql_mode, today: Date::ZERO };
+        let moments = moment_context(context, false);
         let bound = Operand { value: bound, column: &expr.ty.column };
         let mut number = from;
         while number < partition.count() {
