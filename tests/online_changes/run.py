@@ -57,8 +57,8 @@ class Load:
                 self.seconds.append((time.time(), float(said[2]), float(said[3])))
 
     def between(self, begin, end):
-        """Whole seconds: what is said at a moment is of the second before it."""
-        return [(tps, longest) for at, tps, longest in self.seconds if begin + 1 <= at <= end + 1]
+        """What is said at a moment is of the second before it."""
+        return [(tps, longest) for at, tps, longest in self.seconds if begin <= at <= end]
 
     def stop(self):
         self.process.terminate()
@@ -92,8 +92,8 @@ def main():
         cursor.execute(statement)
         answer = cursor.fetchall()
         end = time.time()
-        time.sleep(2)
-        before, beside = load.between(quiet, begin), load.between(begin, end)
+        time.sleep(3)
+        before, beside = load.between(quiet + 1, begin), load.between(begin, end + 1)
         median = statistics.median(tps for tps, _ in before)
         worst = min(tps for tps, _ in beside)
         print(
