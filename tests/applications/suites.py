@@ -30,7 +30,9 @@ DJANGO = """
 
 SQLALCHEMY = ["sqlalchemy==2.0.58", "test/dialect/mysql", "test/dialect/test_suite.py"]
 
-REDMINE = [
+REDMINE = [f"test/{name}" for name in "unit helpers functional integration".split()]
+
+REDMINE_SMALL = [
     *(f"test/unit/{name}_test.rb" for name in "issue project query user version time_entry journal wiki_page search".split()),
     *(f"test/functional/{name}_controller_test.rb" for name in "issues timelog reports".split()),
 ]
@@ -45,15 +47,22 @@ ALL = {
     "alembic": Suite("pytest_suite", "alembic", PYTHON, ["alembic==1.20.1", "tests"]),
     "go-sql-driver": Suite("go_suite", "go-sql-driver", ["go"], ["", "github.com/go-sql-driver/mysql@v1.10.1"]),
     "gorm": Suite("go_suite", "gorm", ["go"], ["gorm.go", "gorm.io/gorm@v1.31.2", "gorm.io/driver/mysql@v1.6.0"]),
+    "ent": Suite(
+        "go_suite", "ent", ["go"], ["ent.go", "entgo.io/ent/cmd/ent@v0.14.5", "github.com/go-sql-driver/mysql@v1.10.1"]
+    ),
     "knex": Suite("node_suite", "knex", NODE, ["knex.js", "knex@3"]),
     "sequelize": Suite("node_suite", "sequelize", NODE, ["sequelize.js", "sequelize@6"]),
     "typeorm": Suite("node_suite", "typeorm", NODE, ["typeorm.js", "typeorm@0.3", "reflect-metadata@0.2"]),
     "drizzle": Suite("node_suite", "drizzle", NODE, ["drizzle.js", "drizzle-orm@0.44"]),
+    "prisma": Suite(
+        "node_suite", "prisma", NODE, ["prisma.js", "prisma@7", "@prisma/client@7", "@prisma/adapter-mariadb@7"]
+    ),
     "java": Suite("java_suite", "java", ["java", "javac", "mvn"]),
     "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
     "phpmyadmin": Suite("phpmyadmin_suite", "phpmyadmin", ["php"]),
     "redmine": Suite("redmine_suite", "redmine", [], REDMINE),
+    "redmine-small": Suite("redmine_suite", "redmine", [], REDMINE_SMALL),
     "pages": Suite("pages_suite", "pages", ["php", "chromium"], ["wordpress.php", "wordpress"]),
     "mediawiki": Suite("php_suite", "mediawiki", ["php"], ["mediawiki.php", "mediawiki", "mediawiki-classes"]),
 }
