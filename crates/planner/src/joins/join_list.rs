@@ -53,7 +53,9 @@ impl JoinList {
                 let mut list = JoinList::flatten(*left, rejecting, sources_of);
                 let is_of_inner = |expr: &Expr| {
                     let sources = sources_of(expr);
-                    matches!(expr.kind, ExprKind::Column(_)) && sources & inner_sources == sources
+                    matches!(expr.kind, ExprKind::Column(_))
+                        && sources != 0
+                        && sources & inner_sources == sources
                 };
                 if rejecting.iter().any(|condition| rejects_null(condition, &is_of_inner)) {
                     let right = JoinList::flatten(*right, rejecting, sources_of);
@@ -100,21 +102,42 @@ impl JoinList {
 /// Whether the condition cannot be true when the columns for which `is_column` holds are NULL. Only plain cases are seen.
 pub fn rejects_null(condition: &Expr, is_column: &dyn Fn(&Expr) -> bool) -> bool {
     match &condition.kind {
-        ExprKind::Compare(operator, _, left, right) => {
-            *operator != ComparisonOperator::NullSafeEqual && (is_column(left) || is_column(right))
-        }
-        ExprKind::In { negated: _, operand, .. } | ExprKind::Between { negated: _, operand, .. } => {
-            is_column(operand)
-        }
-        ExprKind::InRows(list) => list.operands.iter().any(is_column),
-        ExprKind::Like { operand, .. } => is_column(operand),
+        ExprKind::And(parts) => parts.iter().any(|part| rejects_null(part, is_column)),
+        ExprKind::Or(parts) => parts.iter().all(|part| rejects_null(part, is_column)),
+        ExprKind::InRows(list) => list.operands.iter().any(|operand| is_null_with(operand, is_column)),
         ExprKind::TruthTest(TruthTest::True, operand) => {
-            is_column(operand) || rejects_null(operand, is_column)
+            is_null_with(operand, is_column) || rejects_null(operand, is_column)
         }
-        ExprKind::TruthTest(TruthTest::NotNull | TruthTest::False, operand) => is_column(operand),
-        ExprKind::Not(operand) => {
-            matches!(&operand.kind, ExprKind::TruthTest(TruthTest::Null, inner) if is_column(inner))
+        ExprKind::TruthTest(TruthTest::NotNull | TruthTest::False, operand) => {
+            is_null_with(operand, is_column)
         }
+        ExprKind::Not(operand) => match &operand.kind {
+            ExprKind::TruthTest(TruthTest::Null, inner) => is_null_with(inner, is_column),
+            _ => is_null_with(operand, is_column),
+        },
+        _ => is_null_with(condition, is_column),
+    }
+}
+
+/// Whether the expression is NULL when the columns are.
+fn is_null_with(expr: &Expr, is_column: &dyn Fn(&Expr) -> bool) -> bool {
+    let is_null = |part: &Expr| is_null_with(part, is_column);
+    match &expr.kind {
+        _ if is_column(expr) => true,
+        ExprKind::Compare(ComparisonOperator::NullSafeEqual, ..) => false,
+        ExprKind::Compare(_, _, left, right)
+        | ExprKind::Arithmetic(_, left, right)
+        | ExprKind::Bit(_, left, right) => is_null(left) || is_null(right),
+        ExprKind::In { operand, .. } | ExprKind::Between { operand, .. } => is_null(operand),
+        ExprKind::Like { operand, pattern, .. } => is_null(operand) || is_null(pattern),
+        ExprKind::DateAdd { date, amount, .. } => is_null(date) || is_null(amount),
+        ExprKind::Not(operand)
+        | ExprKind::Negate(operand)
+        | ExprKind::BitNot(operand)
+        | ExprKind::Cast(operand)
+        | ExprKind::Branch(operand)
+        | ExprKind::Fit(operand)
+        | ExprKind::Relabel(operand) => is_null(operand),
         _ => false,
     }
 }

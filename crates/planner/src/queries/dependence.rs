@@ -53,32 +53,48 @@ impl Equalities {
         let mut equalities =
             Equalities { always, together: Vec::new(), outer: Vec::new(), derived_keys, made };
         if let Some(tree) = tree {
-            equalities.add(tree, false);
+            equalities.add(block, tree, false);
         }
         equalities
     }
 
     /// `may_lack_rows`: an outer join may leave the tables of the tree without a row.
-    fn add(&mut self, tree: &JoinTree, may_lack_rows: bool) {
+    fn add(&mut self, block: &Block, tree: &JoinTree, may_lack_rows: bool) {
         let plain = |on: &[Expr]| on.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
         match tree {
             JoinTree::Source(_) => {}
             JoinTree::Inner { left, right, on, .. } => {
                 let plain: Vec<Expr> = plain(on);
                 if may_lack_rows { &mut self.together } else { &mut self.always }.extend(plain);
-                self.add(left, may_lack_rows);
-                self.add(right, may_lack_rows);
+                self.add(block, left, may_lack_rows);
+                self.add(block, right, may_lack_rows);
             }
-            JoinTree::Semi { left, .. } => self.add(left, may_lack_rows),
+            JoinTree::Semi { left, .. } => self.add(block, left, may_lack_rows),
+            // No row that an outer join adds is left: it is an inner one.
+            JoinTree::Left { left, right, on } if !may_lack_rows && self.leaves_out(block, right) => {
+                self.always.extend(plain(on));
+                self.add(block, left, may_lack_rows);
+                self.add(block, right, may_lack_rows);
+            }
             JoinTree::Left { left, right, on } => {
                 // With a subquery a row may find its partner by more than the columns that are seen here.
                 if !on.iter().any(has_subquery) {
                     self.outer.push(OuterJoin { on: on.clone(), outer_set: left.sources(), may_lack_rows });
                 }
-                self.add(left, may_lack_rows);
-                self.add(right, true);
+                self.add(block, left, may_lack_rows);
+                self.add(block, right, true);
             }
         }
+    }
+
+    /// Whether the conditions leave out rows in which the tables of the tree have none.
+    fn leaves_out(&self, block: &Block, tree: &JoinTree) -> bool {
+        let inside = tree.sources();
+        let is_inside = |expr: &Expr| {
+            matches!(expr.kind, ExprKind::Column(position)
+                if matches!(block.frame[position], Position::Column { source, .. } if inside >> source & 1 == 1))
+        };
+        self.always.iter().any(|condition| rejects_null(condition, &is_inside))
     }
 
     /// For each position of the block's frame.
