@@ -56,7 +56,7 @@ pub fn double_prefix(text: &[u8]) -> NumberPrefix {
 }
 
 /// The digits at the start of a text as an integer, saturated; the fraction is not looked at.
-fn integer_prefix(text: &[u8]) -> (i128, usize) {
+pub(crate) fn integer_prefix(text: &[u8]) -> (i128, usize) {
     let spaces = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let sign = usize::from(matches!(text.get(spaces), Some(b'-' | b'+')));
     let start = spaces + sign;

@@ -351,7 +351,7 @@ impl<'a> Converter<'a> {
         }
         let ValueSource::Converted(old) = &self.sources[position] else { return Ok(value.clone()) };
         let from = &self.before.columns[*old].column_type;
-        let stored = self.conversion.column_value(value, from, column, self.row_number)?;
+        let stored = self.conversion.copied_value(value, from, column, self.row_number)?;
         if let Some(condition) = stored.1 {
             self.definer.tell(condition);
         }

@@ -1,7 +1,7 @@
 //! Values as the columns of a table keep them: defaults, and rows that are copied into another form of their table.
 use datum::{
-    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, SqlMode, StoreMode, Timestamp, TypeKind,
-    Value, fraction_digits,
+    ColumnType, Condition, ConversionError, Date, DateTime, MomentContext, SqlError, SqlMode, StoreMode,
+    Stored, Timestamp, TypeKind, Value, fraction_digits,
 };
 use schema::ColumnDef;
 use variables::Settings;
@@ -39,23 +39,18 @@ impl<'a> Conversion<'a> {
         column: &ColumnDef,
         row: u64,
     ) -> Result<(Value, Option<Condition>), SqlError> {
-        // A column that becomes a text keeps the zeros that filled its numbers up.
-        if from.zerofill && !from.kind.is_string() && column.column_type.kind.is_string() && !value.is_null()
-        {
-            let text = Value::bytes(value.to_text(from));
-            let from = ColumnType::varchar(0, column.column_type.collation);
-            return self.column_value(&text, &from, column, row);
-        }
-        match value.cast_to_column(from, &column.column_type, &self.mode) {
-            Ok(stored) => {
-                let condition = stored.problem.map(|problem| Condition {
-                    severity: problem.severity,
-                    error: problem.to_error(&column.name, row),
-                });
-                Ok((stored.value, condition))
-            }
-            Err(problem) => Err(problem.to_error(&column.name, row)),
-        }
+        told(value.cast_to_column(from, &column.column_type, &self.mode), column, row)
+    }
+
+    /// What the column keeps of a value that was in a column of the other type, when its table is copied.
+    pub fn copied_value(
+        &self,
+        value: &Value,
+        from: &ColumnType,
+        column: &ColumnDef,
+        row: u64,
+    ) -> Result<(Value, Option<Condition>), SqlError> {
+        told(value.copy_to_column(from, &column.column_type, &self.mode), column, row)
     }
 
     /// CURRENT_TIMESTAMP as a value of the column's type.
@@ -69,5 +64,19 @@ impl<'a> Conversion<'a> {
             }
             _ => Value::DateTime(now),
         }
+    }
+}
+
+/// With the column's name and the row's number.
+fn told(
+    stored: Result<Stored, ConversionError>,
+    column: &ColumnDef,
+    row: u64,
+) -> Result<(Value, Option<Condition>), SqlError> {
+    match stored {
+        Ok(stored) => {
+            Ok((stored.value, stored.problem.map(|problem| problem.to_condition(&column.name, row))))
+        }
+        Err(problem) => Err(problem.to_error(&column.name, row)),
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: a stored value is of the column's own representation and within its range, whatever was assigned.
 //! In strict mode most problems are errors; otherwise the nearest value is stored and the problem is a warning.
 //! Callers: INSERT, UPDATE, LOAD DATA, defaults, ALTER TABLE.
+mod copy;
 mod number;
 mod problem;
 mod string;
@@ -49,6 +50,19 @@ impl Outcome {
     fn with(value: Value, problem: ConversionProblem) -> Outcome {
         Outcome { value, problem: Some(problem) }
     }
+
+    /// The value, with a warning or a note, or the error that its problem is in this mode.
+    fn judged(self, mode: &StoreMode<'_>) -> Result<Stored, ConversionError> {
+        let problem = match self.problem {
+            None => None,
+            Some(problem) if problem.is_note() => Some(ConversionError::note(problem)),
+            Some(problem) if mode.is_strict || problem.is_always_error() => {
+                return Err(ConversionError::error(problem));
+            }
+            Some(problem) => Some(ConversionError::warning(problem)),
+        };
+        Ok(Stored { value: self.value, problem })
+    }
 }
 
 impl Value {
@@ -74,19 +88,7 @@ impl Value {
                 Err(ConversionError::error(ConversionProblem::Null))
             };
         }
-        let outcome = convert(self, from, to, mode);
-        match outcome.problem {
-            None => Ok(Stored { value: outcome.value, problem: None }),
-            Some(problem) if problem.is_note() => {
-                Ok(Stored { value: outcome.value, problem: Some(ConversionError::note(problem)) })
-            }
-            Some(problem) if mode.is_strict || problem.is_always_error() => {
-                Err(ConversionError::error(problem))
-            }
-            Some(problem) => {
-                Ok(Stored { value: outcome.value, problem: Some(ConversionError::warning(problem)) })
-            }
-        }
+        convert(self, from, to, mode).judged(mode)
     }
 
     /// The same of the value of a column or variable as it is. To one of the same kind MySQL copies it, and there it is told of

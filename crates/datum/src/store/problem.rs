@@ -2,8 +2,9 @@
 use crate::error::{Condition, Severity, SqlError};
 use crate::error_code::{
     ER_BAD_NULL_ERROR, ER_DATA_TOO_LONG, ER_INCORRECT_VALUE_FOR_COLUMN, ER_INVALID_JSON_CHARSET,
-    ER_INVALID_JSON_TEXT, ER_INVALID_JSON_VALUE_FOR_CAST, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
-    ER_WARN_DATA_OUT_OF_RANGE, ER_WARN_INVALID_TIMESTAMP, WARN_DATA_TRUNCATED,
+    ER_INVALID_JSON_TEXT, ER_INVALID_JSON_VALUE_FOR_CAST, ER_TRUNCATED_WRONG_VALUE,
+    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_WARN_DATA_OUT_OF_RANGE, ER_WARN_INVALID_TIMESTAMP,
+    WARN_DATA_TRUNCATED,
 };
 use crate::json::InvalidJson;
 
@@ -19,6 +20,11 @@ pub enum ConversionProblem {
     TooLong,
     /// Not a value of the type at all.
     Incorrect {
+        type_name: &'static str,
+        text: String,
+    },
+    /// A text of which a number was read, and not to its end.
+    Truncating {
         type_name: &'static str,
         text: String,
     },
@@ -97,6 +103,9 @@ impl ConversionError {
             }
             ConversionProblem::Incorrect { type_name, text } => {
                 ER_TRUNCATED_WRONG_VALUE_FOR_FIELD.with(&[type_name, text, &column, &row])
+            }
+            ConversionProblem::Truncating { type_name, text } => {
+                ER_TRUNCATED_WRONG_VALUE.with(&[type_name, text])
             }
             ConversionProblem::SkippedByZone { text } if is_error => {
                 ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", text, &column, &row])

@@ -136,6 +136,9 @@ fn member_number(value: &Value, from: &ColumnType) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
+/// Digits of a number that is written as text.
+const INDEX_DIGITS_MAX: usize = 5;
+
 fn has_text(value: &Value) -> bool {
     matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_) | Value::Json(_))
 }
@@ -151,7 +154,11 @@ pub(super) fn to_enum_column(
         let (text, _) = converted(value, from, to.collation.charset());
         match member_index(members, to.collation, &text) {
             Some(index) => Some(index as u64 + 1),
-            None => digits_only(&text).filter(is_index),
+            // A number of a few digits is an index, also the one of no member.
+            None if text.len() <= INDEX_DIGITS_MAX => {
+                digits_only(&text).filter(|number| *number == 0 || is_index(number))
+            }
+            None => None,
         }
     } else {
         member_number(value, from).filter(is_index)
