@@ -1,7 +1,8 @@
 //! CREATE TABLE .. SELECT: the query's columns as columns of the table, and its rows as rows of it.
 use catalog::{Catalog, RowConverter, check_column_name};
 use datum::{ColumnType, Condition, SqlError, TypeKind, Value, error_code};
-use plan::OutputColumn;
+use expression::call::shown_width;
+use plan::{Kept, OutputColumn};
 use schema::{ColumnDef, ColumnDefault, TableDef};
 
 use super::conversion::Conversion;
@@ -39,8 +40,7 @@ pub fn add_query_columns(
 /// A plain column keeps its default, a computed one that is never NULL gets its type's.
 fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
     let is_computed = output.original_name.is_empty();
-    let mut column_type =
-        if is_computed { computed_type(&output.column_type) } else { output.column_type.clone() };
+    let mut column_type = if is_computed { kept_type(output) } else { output.column_type.clone() };
     // A year's column has all its digits, also where the expression has not.
     if column_type.kind == TypeKind::Year {
         column_type.length = 0;
@@ -73,8 +73,52 @@ const VARCHAR_CHARACTERS_MAX: u32 = 512;
 /// Integers whose values are no wider become INT.
 const INT_WIDTH_MAX: u32 = 11;
 
-/// The type of the column that keeps a computed value.
-fn computed_type(column_type: &ColumnType) -> ColumnType {
+/// Those of a subquery or window function that are as wide become BIGINT.
+const SINGLE_INT_WIDTH: u64 = 10;
+
+/// The type of the column that keeps the values of an expression that is no column.
+fn kept_type(output: &OutputColumn) -> ColumnType {
+    let column = &output.column_type;
+    let own = |kind: TypeKind| ColumnType { kind, length: 0, ..column.clone() };
+    let text = |kind: TypeKind| ColumnType {
+        kind,
+        length: u32::try_from(shown_width(column)).unwrap_or(u32::MAX),
+        ..column.clone()
+    };
+    match (&output.kept, &column.kind) {
+        (Kept::Extreme(of), _) => ColumnType { nullable: column.nullable, ..of.clone() },
+        (Kept::Concatenated, _) => own(if column.is_text() { TypeKind::Text } else { TypeKind::Blob }),
+        (Kept::Same, _) => computed_type(column, TypeKind::MediumText),
+        (Kept::Chosen, kind) if kind.is_integer() => own(kind.clone()),
+        (Kept::Computed | Kept::Chosen, kind) if kind.is_large_object() => {
+            own(if column.is_text() { TypeKind::LongText } else { TypeKind::LongBlob })
+        }
+        (Kept::Aggregated, kind) if kind.is_integer() => own(TypeKind::LongLong),
+        (Kept::Aggregated, TypeKind::Float { digits }) => own(TypeKind::Double { digits: *digits }),
+        // Its digits.
+        (Kept::Computed, TypeKind::Bit(bits)) => {
+            let is_narrow = u32::from(*bits) <= INT_WIDTH_MAX;
+            let kind = if is_narrow { TypeKind::Long } else { TypeKind::LongLong };
+            ColumnType { unsigned: true, ..own(kind) }
+        }
+        (Kept::Single, TypeKind::Year) => ColumnType { unsigned: true, ..own(TypeKind::Long) },
+        (Kept::Single, kind) if kind.is_integer() => match shown_width(column) {
+            0..SINGLE_INT_WIDTH => own(TypeKind::Long),
+            _ => own(TypeKind::LongLong),
+        },
+        (_, TypeKind::Tiny | TypeKind::Short | TypeKind::Int24) => own(TypeKind::Long),
+        (_, TypeKind::Enum(_) | TypeKind::Set(_) | TypeKind::Char) => text(TypeKind::VarChar),
+        (_, TypeKind::Binary) => text(TypeKind::VarBinary),
+        (Kept::Computed | Kept::Chosen, _) => computed_type(column, TypeKind::LongText),
+        (_, kind) if kind.is_large_object() && column.length == 0 => {
+            computed_type(&text(kind.clone()), TypeKind::MediumText)
+        }
+        _ => computed_type(column, TypeKind::MediumText),
+    }
+}
+
+/// `beyond` is what a text of more than 65,535 bytes is.
+fn computed_type(column_type: &ColumnType, beyond: TypeKind) -> ColumnType {
     use TypeKind::{
         Blob, Long, LongBlob, LongLong, LongText, MediumBlob, MediumText, Null, Text, VarBinary, VarChar,
     };
@@ -84,8 +128,8 @@ fn computed_type(column_type: &ColumnType) -> ColumnType {
         with(match (u64::from(column_type.length) * per_character, column_type.is_text()) {
             (0..=65_535, true) => Text,
             (0..=65_535, false) => Blob,
-            (65_536..=16_777_215, true) => MediumText,
-            (65_536..=16_777_215, false) => MediumBlob,
+            (65_536..=16_777_215, true) if beyond == MediumText => MediumText,
+            (65_536..=16_777_215, false) if beyond == MediumText => MediumBlob,
             (_, true) => LongText,
             (_, false) => LongBlob,
         })

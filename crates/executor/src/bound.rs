@@ -47,6 +47,10 @@ pub fn bound_of(value: &Value, of: &ColumnType, column: &ColumnType, context: &E
                 let number = value.to_decimal(of, &mut no_warning);
                 number.map_or(Bound::Unusable, |number| Bound::Exact(Value::Decimal(number)))
             }
+            Value::Float(_) | Value::Double(_) | Value::Bytes(_) => {
+                let number = value.to_f64(of, &mut no_warning);
+                number.map_or(Bound::Unusable, |number| decimal_bound(number, column))
+            }
             _ => Bound::Unusable,
         },
         StorageKind::Double => match value.to_f64(of, &mut no_warning) {
@@ -73,6 +77,15 @@ pub fn bound_of(value: &Value, of: &ColumnType, column: &ColumnType, context: &E
 
 /// The member of an ENUM whose text is equal to the value: no two are by the column's collation.
 fn member_bound(value: &Value, of: &ColumnType, column: &ColumnType) -> Bound {
+    let number = match value {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+            value.to_f64(of, &mut no_warning)
+        }
+        _ => None,
+    };
+    if let Some(number) = number {
+        return number_bound(number);
+    }
     let (TypeKind::Enum(members), Value::Bytes(text)) = (&column.kind, value) else { return Bound::Unusable };
     let is_equal = |other: &[u8]| column.collation.compare(other, text).is_eq();
     // What was no member when it was stored has the empty text and the number 0.
@@ -82,6 +95,45 @@ fn member_bound(value: &Value, of: &ColumnType, column: &ColumnType) -> Bound {
     match (1u16..).zip(members.iter()).find(|(_, member)| is_equal(member)) {
         Some((number, _)) => Bound::Exact(Value::Enum(number)),
         None => Bound::Never,
+    }
+}
+
+/// A member of an ENUM by its number.
+fn number_bound(number: f64) -> Bound {
+    let floor = number.floor();
+    match () {
+        () if floor < 0.0 => Bound::TooLow,
+        () if floor > f64::from(u16::MAX) => Bound::TooHigh,
+        () if floor == number => Bound::Exact(Value::Enum(floor as u16)),
+        () => Bound::Below(Value::Enum(floor as u16)),
+    }
+}
+
+/// The DECIMAL, of few enough digits to be a double each, that is the number or its nearest neighbour below.
+fn decimal_bound(number: f64, column: &ColumnType) -> Bound {
+    let TypeKind::Decimal { precision, scale } = column.kind else { return Bound::Unusable };
+    let limit = 10f64.powi(i32::from(precision - scale));
+    match () {
+        () if number.is_nan() => return Bound::Unusable,
+        () if number >= limit => return Bound::TooHigh,
+        () if number <= -limit => return Bound::TooLow,
+        () => {}
+    }
+    let text = format!("{number:.*}", usize::from(scale));
+    let nearest = Decimal::parse_prefix(text.as_bytes()).value;
+    let is_beyond = nearest.integer_digit_count() > u32::from(precision - scale);
+    if is_beyond && nearest.is_negative() {
+        return Bound::TooLow;
+    }
+    let own = Value::Decimal(nearest.clone()).to_f64(column, &mut no_warning);
+    match own.and_then(|own| own.partial_cmp(&number)) {
+        Some(std::cmp::Ordering::Equal) => Bound::Exact(Value::Decimal(nearest)),
+        Some(std::cmp::Ordering::Less) => Bound::Below(Value::Decimal(nearest)),
+        Some(std::cmp::Ordering::Greater) => match nearest.subtract(&Decimal::new(1, scale)) {
+            Ok(below) => Bound::Below(Value::Decimal(below)),
+            Err(_) => Bound::Unusable,
+        },
+        None => Bound::Unusable,
     }
 }
 
@@ -137,7 +189,9 @@ fn floor_of_decimal(decimal: &Decimal) -> Option<(i128, bool)> {
     match (floor.to_i64(), floor.to_u64()) {
         (Some(number), _) => Some((i128::from(number), exact)),
         (None, Some(number)) => Some((i128::from(number), exact)),
-        (None, None) => None,
+        // Beyond every integer.
+        (None, None) if floor.is_negative() => Some((i128::MIN, false)),
+        (None, None) => Some((i128::MAX, false)),
     }
 }
 

@@ -66,18 +66,18 @@ pub const PARAMETERS: &[&str] = &[
 ];
 
 /// Steps through lists in an order that looks random and is always the same.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// FNV-1a of a text.
-    fn of(text: &str) -> Random {
+    pub(crate) fn of(text: &str) -> Random {
         let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
         });
         Random(hash | 1)
     }
 
-    fn pick<'l>(&mut self, list: &[&'l str]) -> &'l str {
+    pub(crate) fn pick<'l>(&mut self, list: &[&'l str]) -> &'l str {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -86,7 +86,7 @@ impl Random {
 }
 
 /// The pieces of a template: text, and the letter of the place that follows it.
-fn pieces(template: &str) -> Vec<(&str, Option<char>)> {
+pub(crate) fn pieces(template: &str) -> Vec<(&str, Option<char>)> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -105,7 +105,7 @@ fn pieces(template: &str) -> Vec<(&str, Option<char>)> {
     pieces
 }
 
-fn filled(pieces: &[(&str, Option<char>)], mut value: impl FnMut(char) -> String) -> String {
+pub(crate) fn filled(pieces: &[(&str, Option<char>)], mut value: impl FnMut(char) -> String) -> String {
     let mut text = String::new();
     for (before, place) in pieces {
         text.push_str(before);

@@ -1,6 +1,6 @@
 //! The differences that are known, with their reasons.
 //!
-//! `known.txt` has a line `template<TAB>cells` with the positions of the cells that differ, as `3 7-9`; a line that
+//! `known.txt` and `known_types.txt` have a line `template<TAB>cells` with the positions of the cells that differ, as `3 7-9`; a line that
 //! begins with `#` is the reason of the lines below it. Invariant: a cell that is listed differs, so the list only
 //! shrinks when answers become right.
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,9 @@ use std::path::Path;
 
 use crate::grid::Difference;
 
-const FILE: &str = "known.txt";
+/// The lists of answers and of types.
+const ANSWERS: &str = "known.txt";
+const TYPES: &str = "known_types.txt";
 
 /// The cells of one template that differ, and why.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +26,16 @@ pub struct KnownDifferences {
 
 impl KnownDifferences {
     pub fn read(folder: &Path) -> Result<KnownDifferences, String> {
-        let text = std::fs::read_to_string(folder.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+        KnownDifferences::read_file(folder, ANSWERS)
+    }
+
+    /// Those of the columns that CREATE TABLE .. SELECT makes.
+    pub fn read_types(folder: &Path) -> Result<KnownDifferences, String> {
+        KnownDifferences::read_file(folder, TYPES)
+    }
+
+    fn read_file(folder: &Path, file: &str) -> Result<KnownDifferences, String> {
+        let text = std::fs::read_to_string(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
         let mut templates = BTreeMap::new();
         let mut reason = String::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
@@ -32,7 +43,7 @@ impl KnownDifferences {
                 words.trim().clone_into(&mut reason);
                 continue;
             }
-            let wrong = || format!("{FILE}: {line}");
+            let wrong = || format!("{file}: {line}");
             let (template, positions) = line.split_once('\t').ok_or_else(wrong)?;
             let mut cells = BTreeSet::new();
             for range in positions.split(' ') {
@@ -48,6 +59,14 @@ impl KnownDifferences {
 
     /// By reason, then by template.
     pub fn write(&self, folder: &Path) -> Result<(), String> {
+        self.write_file(folder, ANSWERS)
+    }
+
+    pub fn write_types(&self, folder: &Path) -> Result<(), String> {
+        self.write_file(folder, TYPES)
+    }
+
+    fn write_file(&self, folder: &Path, file: &str) -> Result<(), String> {
         let mut by_reason: BTreeMap<&str, Vec<(&str, &BTreeSet<usize>)>> = BTreeMap::new();
         for (template, known) in self.templates.iter().filter(|(_, known)| !known.cells.is_empty()) {
             by_reason.entry(&known.reason).or_default().push((template, &known.cells));
@@ -59,7 +78,7 @@ impl KnownDifferences {
                 text.push_str(&format!("{template}\t{}\n", ranges(cells)));
             }
         }
-        std::fs::write(folder.join(FILE), text).map_err(|error| error.to_string())
+        std::fs::write(folder.join(file), text).map_err(|error| error.to_string())
     }
 
     /// The list for the present differences.

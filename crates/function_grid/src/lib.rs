@@ -3,7 +3,7 @@
 //! A template such as `lpad({s}, {i}, {s})` becomes many cells: its places are filled with literals and columns of
 //! each type, boundaries, NULL and what does not fit, or with parameters of a prepared statement. MySQL's answers to
 //! the cells are recorded in `grid/answers.zst`, so that a server is checked without one; `grid/known.txt` lists
-//! what differs. Invariant: the cells of a template depend on its text and the argument lists only.
+//! what differs. The columns that a table gets to keep the values are recorded in `grid/types.zst` (`types`). Invariant: the cells of a template depend on its text and the argument lists only.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -13,8 +13,10 @@ mod known;
 mod recording;
 mod server;
 mod templates;
+mod types;
 
 pub use grid::{Difference, Grid};
 pub use known::{Known, KnownDifferences};
 pub use recording::{Recording, folder};
 pub use server::Target;
+pub use types::{record_types, type_cells_of, type_differences};

@@ -5,10 +5,12 @@
 //! function_grid compare HOST:PORT [PART]  show how a server differs from what is recorded, in templates with PART
 //! function_grid show PART                 print the recorded answers to the cells of templates with PART
 //! function_grid known HOST:PORT           write the list of differences anew; reasons stay with their templates
+//! function_grid types record HOST:PORT    the same of the columns that CREATE TABLE .. SELECT makes
+//! function_grid types compare HOST:PORT [PART]
 //! ```
 use std::process::ExitCode;
 
-use function_grid::{Grid, KnownDifferences, Recording, Target, folder};
+use function_grid::{Grid, KnownDifferences, Recording, Target, folder, record_types, type_differences};
 
 const THREADS: usize = 4;
 
@@ -21,6 +23,9 @@ fn main() -> ExitCode {
         ["compare", at, part] => compare(at, part),
         ["show", part] => show(part),
         ["known", at] => known(at),
+        ["types", "record", at] => record_all_types(at),
+        ["types", "compare", at] => compare_types(at, ""),
+        ["types", "compare", at, part] => compare_types(at, part),
         _ => Err("usage: function_grid record|compare|known HOST:PORT, or show PART".to_owned()),
     };
     match result {
@@ -61,6 +66,24 @@ fn show(part: &str) -> Result<(), String> {
     for (cell, answer) in Grid::of(part).recorded(&recording) {
         println!("{cell}\n    {answer}");
     }
+    Ok(())
+}
+
+fn record_all_types(at: &str) -> Result<(), String> {
+    let recording = record_types(&target(at)?, "").map_err(|error| error.to_string())?;
+    recording.write_types(&folder())?;
+    let count: usize = recording.answers.values().map(Vec::len).sum();
+    println!("{count} cells of {} templates", recording.answers.len());
+    Ok(())
+}
+
+fn compare_types(at: &str, part: &str) -> Result<(), String> {
+    let recording = Recording::read_types(&folder())?;
+    let differences = type_differences(&target(at)?, &recording, part).map_err(|error| error.to_string())?;
+    for difference in &differences {
+        println!("{difference}");
+    }
+    println!("{} cells differ", differences.len());
     Ok(())
 }
 

@@ -1,11 +1,14 @@
-//! What MySQL answered, template by template, packed into one file.
+//! What MySQL answered, template by template, packed into one file for answers and one for types.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cell::cells_of;
 use crate::templates::TEMPLATES;
+use crate::types::{type_cells_of, type_templates};
 
-const FILE: &str = "answers.zst";
+/// The answers to the cells' expressions, and the columns that are made of them.
+const ANSWERS: &str = "answers.zst";
+const TYPES: &str = "types.zst";
 const LEVEL: i32 = 19;
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -23,9 +26,24 @@ pub struct Recording {
 impl Recording {
     /// Invariant: each template that has answers has one for each of its cells.
     pub fn read(folder: &Path) -> Result<Recording, String> {
-        let packed = std::fs::read(folder.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-        let bytes = zstd::bulk::decompress(&packed, BYTES_MAX).map_err(|error| format!("{FILE}: {error}"))?;
-        let text = String::from_utf8(bytes).map_err(|error| format!("{FILE}: {error}"))?;
+        let counts = TEMPLATES.iter().map(|template| (*template, cells_of(template).len()));
+        Recording::read_file(folder, ANSWERS, counts)
+    }
+
+    /// The same of the columns that CREATE TABLE .. SELECT makes.
+    pub fn read_types(folder: &Path) -> Result<Recording, String> {
+        let counts = type_templates().map(|template| (template, type_cells_of(template).len()));
+        Recording::read_file(folder, TYPES, counts)
+    }
+
+    fn read_file(
+        folder: &Path,
+        file: &str,
+        counts: impl Iterator<Item = (&'static str, usize)>,
+    ) -> Result<Recording, String> {
+        let packed = std::fs::read(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
+        let bytes = zstd::bulk::decompress(&packed, BYTES_MAX).map_err(|error| format!("{file}: {error}"))?;
+        let text = String::from_utf8(bytes).map_err(|error| format!("{file}: {error}"))?;
         let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut current = None;
         for line in text.lines() {
@@ -34,8 +52,8 @@ impl Recording {
                 None => current.as_mut().ok_or("an answer before a template")?.push(line.to_owned()),
             }
         }
-        for template in TEMPLATES {
-            let (count, recorded) = (cells_of(template).len(), answers.get(*template).map_or(0, Vec::len));
+        for (template, count) in counts {
+            let recorded = answers.get(template).map_or(0, Vec::len);
             if count != recorded {
                 return Err(format!("{template} has {count} cells, but {recorded} answers are recorded"));
             }
@@ -44,6 +62,14 @@ impl Recording {
     }
 
     pub fn write(&self, folder: &Path) -> Result<(), String> {
+        self.write_file(folder, ANSWERS)
+    }
+
+    pub fn write_types(&self, folder: &Path) -> Result<(), String> {
+        self.write_file(folder, TYPES)
+    }
+
+    fn write_file(&self, folder: &Path, file: &str) -> Result<(), String> {
         let mut text = String::new();
         for (template, answers) in &self.answers {
             text.push_str(&format!("== {template}\n"));
@@ -53,6 +79,6 @@ impl Recording {
             }
         }
         let packed = zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|error| error.to_string())?;
-        std::fs::write(folder.join(FILE), packed).map_err(|error| error.to_string())
+        std::fs::write(folder.join(file), packed).map_err(|error| error.to_string())
     }
 }

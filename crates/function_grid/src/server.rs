@@ -22,7 +22,7 @@ impl Target {
         Some(Target { host: host.to_owned(), port: port.parse().ok()? })
     }
 
-    fn connect(&self) -> Result<Conn, mysql::Error> {
+    pub(crate) fn connect(&self) -> Result<Conn, mysql::Error> {
         let options =
             OptsBuilder::new().ip_or_hostname(Some(&self.host)).tcp_port(self.port).user(Some("root"));
         Conn::new(options.prefer_socket(false))

@@ -14,7 +14,7 @@ use datum::{SqlError, Value, error_code};
 use expression::BindContext;
 use expression::Volatility::Statement;
 use expression::call::infer::{binary_result, cast_text};
-use expression::call::width::characters_max;
+use expression::call::width::own_bytes;
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 
@@ -43,18 +43,15 @@ const BLOCK: usize = 16;
 const ITERATIONS: std::ops::RangeInclusive<i64> = 1000..=65535;
 
 fn infer_encrypt(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let bytes = own_bytes(&arguments[0]);
     arguments.iter_mut().try_for_each(|argument| cast_text(bind, argument))?;
-    let column = &arguments[0].ty.column;
-    let bytes = characters_max(column) * u64::from(column.collation.charset().bytes_per_character_max());
     Ok(binary_result((bytes / BLOCK as u64 + 1) * BLOCK as u64))
 }
 
 fn infer_decrypt(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let bytes = own_bytes(&arguments[0]);
     arguments.iter_mut().try_for_each(|argument| cast_text(bind, argument))?;
-    let column = &arguments[0].ty.column;
-    Ok(binary_result(
-        characters_max(column) * u64::from(column.collation.charset().bytes_per_character_max()),
-    ))
+    Ok(binary_result(bytes))
 }
 
 #[derive(Clone, Copy, PartialEq)]

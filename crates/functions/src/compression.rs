@@ -12,7 +12,7 @@ use flate2::write::ZlibEncoder;
 use expression::BindContext;
 use expression::Volatility::Pure;
 use expression::call::infer::{binary_result, cast_text, integer_type};
-use expression::call::width::characters_max;
+use expression::call::width::own_bytes;
 use expression::{Arguments, Function};
 use expression::{Expr, ExprType};
 
@@ -34,10 +34,10 @@ const HEADER: usize = 4;
 const PIECE: usize = 16 * 1024;
 
 fn infer_compress(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let bytes = own_bytes(&arguments[0]);
     cast_text(bind, &mut arguments[0])?;
-    let column = &arguments[0].ty.column;
-    let bytes = characters_max(column) * u64::from(column.collation.charset().bytes_per_character_max());
-    Ok(binary_result((bytes * 120).div_ceil(100) + 12))
+    // What zlib says that so many bytes become at most, with a header.
+    Ok(binary_result(bytes + (bytes >> 12) + (bytes >> 14) + (bytes >> 25) + 18))
 }
 
 fn infer_uncompress(

@@ -4,12 +4,11 @@ use datum::{SqlError, TypeKind, Value, error_code};
 use env::LONG_PIECE;
 
 use expression::BindContext;
-use expression::call::bytes_max;
 use expression::call::infer::{binary_result, cast_integer, cast_text, is_text, made_text, unsigned_type};
-use expression::call::width::characters_max;
+use expression::call::width::{own_bytes, written_number};
 use expression::call::{STRICT_CONVERSION, strictly_converted};
 use expression::{Arguments, Function};
-use expression::{Expr, ExprType};
+use expression::{Expr, ExprKind, ExprType};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     // The conversion of binding's own: its type is given to it afterwards.
@@ -33,6 +32,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::pure("crc32", (1, 1), infer_crc32, crc32),
 ];
 
+/// The hexadecimal digits of 64 bits.
+const NUMBER_DIGITS: u64 = 16;
+
 fn infer_hex(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let column = &arguments[0].ty.column;
     let temporal = matches!(
@@ -42,20 +44,20 @@ fn infer_hex(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) ->
     let texts = temporal
         || is_text(&column.kind)
         || matches!(column.kind, TypeKind::Enum(_) | TypeKind::Set(_) | TypeKind::Json);
+    let bytes = own_bytes(&arguments[0]);
     if texts {
         cast_text(bind, &mut arguments[0])?;
     } else {
         cast_integer(bind, &mut arguments[0])?;
     }
-    let column = &arguments[0].ty.column;
-    let bytes = characters_max(column) * u64::from(column.collation.charset().bytes_per_character_max());
-    Ok(made_text(bind, bytes * 2))
+    let is_null = arguments[0].ty.column.kind == TypeKind::Null;
+    Ok(made_text(bind, if texts || is_null { bytes * 2 } else { NUMBER_DIGITS }))
 }
 
 fn infer_unhex(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let bytes = own_bytes(&arguments[0]);
     cast_text(bind, &mut arguments[0])?;
-    let bytes = bytes_max(&arguments[0].ty.column);
-    Ok(binary_result(if name == "unhex" { bytes.div_ceil(2) } else { bytes / 4 * 3 }))
+    Ok(binary_result(if name == "unhex" { bytes.div_ceil(2) } else { bytes * 3 / 4 }))
 }
 
 fn infer_number_text(
@@ -71,7 +73,7 @@ fn infer_number_text(
         TypeKind::Decimal { .. } => {}
         _ => cast_text(bind, &mut arguments[0])?,
     }
-    Ok(made_text(bind, 64))
+    Ok(made_text(bind, 65))
 }
 
 fn infer_conv(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
@@ -90,9 +92,8 @@ fn infer_base64(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
+    let bytes = own_bytes(&arguments[0]);
     cast_text(bind, &mut arguments[0])?;
-    let column = &arguments[0].ty.column;
-    let bytes = characters_max(column) * u64::from(column.collation.charset().bytes_per_character_max());
     let encoded = bytes.div_ceil(3) * 4;
     Ok(made_text(bind, encoded + encoded / 76))
 }
@@ -108,8 +109,13 @@ fn infer_digest(
 
 fn infer_sha2(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
+    let length = match written_number(&arguments[1]) {
+        _ if !matches!(arguments[1].kind, ExprKind::Literal(_)) => 128,
+        Some(bits @ (224 | 384 | 512)) => bits as u64 / 4,
+        _ => 64,
+    };
     cast_integer(bind, &mut arguments[1])?;
-    Ok(made_text(bind, 128))
+    Ok(made_text(bind, length))
 }
 
 fn infer_crc32(

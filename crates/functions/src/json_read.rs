@@ -8,7 +8,7 @@ use datum::{
 use expression::BindContext;
 use expression::call::infer::{infer_json, integer_type, text_column};
 use expression::call::json::json;
-use expression::call::width::characters_max;
+use expression::call::width::text_width;
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprType};
 
@@ -55,9 +55,9 @@ fn infer_condition(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<E
     Ok(integer_type().as_truth())
 }
 
-/// The longest name has 51 characters in MySQL.
+/// MySQL reckons with 17 characters for the longest name.
 fn infer_type_name(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
-    Ok(ExprType::new(text_column(51, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
+    Ok(ExprType::new(text_column(17, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
 }
 
 fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
@@ -74,8 +74,8 @@ fn infer_quoted(_: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
     }
     let length = match name {
         // Each character may be six as an escape, between quotes.
-        "json_quote" => characters_max(column) * 6 + 2,
-        _ => characters_max(column),
+        "json_quote" => text_width(&arguments[0]) * 6 + 2,
+        _ => text_width(&arguments[0]),
     };
     Ok(ExprType::new(text_column(length, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
 }

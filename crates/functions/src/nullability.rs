@@ -2,7 +2,7 @@
 //!
 //! Metadata and CREATE TABLE .. SELECT show it. What a function says here it keeps: a result beyond `max_allowed_packet`
 //! is empty then, as in MySQL, instead of NULL.
-use datum::no_warning;
+use datum::{Value, no_warning};
 use expression::call::width::text_width;
 use expression::{BindContext, Expr};
 
@@ -12,12 +12,16 @@ const CHARACTER_BYTES_MAX: i128 = 4;
 /// Whether the call may give NULL; `None` where the function itself says it with the type.
 pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Option<bool> {
     match function {
+        "current_role" | "current_user" | "icu_version" | "uuid_short" => Some(false),
+        "name_const" => Some(true),
         "charset" | "coercibility" | "collation" | "connection_id" | "found_rows" | "interval"
         | "row_count" | "user" | "session_user" | "system_user" | "uuid" | "version" => Some(false),
         "last_insert_id" | "unix_timestamp" if arguments.is_empty() => Some(false),
         "lpad" | "rpad" => Some(any(arguments) || is_long(bind, &arguments[1], 1)),
         "repeat" => Some(any(arguments) || is_long(bind, &arguments[1], text_width(&arguments[0]))),
-        "space" => Some(any(arguments) || is_long(bind, &arguments[0], 1)),
+        "space" => {
+            Some(any(arguments) || is_long(bind, &arguments[0], 1) && !is_negative(bind, &arguments[0]))
+        }
         "abs"
         | "aes_encrypt"
         | "ascii"
@@ -32,19 +36,25 @@ pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Optio
         | "concat"
         | "concat_ws"
         | "crc32"
+        | "degrees"
         | "export_set"
         | "find_in_set"
         | "floor"
         | "format"
         | "format_bytes"
         | "hex"
+        | "gtid_subset"
         | "insert"
         | "instr"
         | "is_ipv4"
         | "is_ipv4_compat"
         | "is_ipv4_mapped"
         | "is_ipv6"
+        | "last_insert_id"
+        | "json_overlaps"
         | "json_pretty"
+        | "json_schema_valid"
+        | "json_storage_free"
         | "lcase"
         | "left"
         | "length"
@@ -52,6 +62,7 @@ pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Optio
         | "lower"
         | "ltrim"
         | "make_set"
+        | "member of"
         | "mid"
         | "octet_length"
         | "ord"
@@ -59,6 +70,8 @@ pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Optio
         | "period_diff"
         | "position"
         | "quote"
+        | "radians"
+        | "rand"
         | "random_bytes"
         | "regexp_instr"
         | "regexp_like"
@@ -92,7 +105,11 @@ pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Optio
 fn is_long(bind: &BindContext, count: &Expr, characters: u64) -> bool {
     let count = bind.peek(count).and_then(|value| value.to_integer(&count.ty.column, &mut no_warning));
     let bytes = |count: i128| count.saturating_mul(i128::from(characters)) * CHARACTER_BYTES_MAX;
-    count.is_none_or(|count| bytes(count) > PACKET_BYTES)
+    count.is_none_or(|count| count < 0 || bytes(count) > PACKET_BYTES)
+}
+
+fn is_negative(bind: &BindContext, count: &Expr) -> bool {
+    matches!(bind.peek(count), Some(Value::Int(count)) if count < 0)
 }
 
 fn any(arguments: &[Expr]) -> bool {

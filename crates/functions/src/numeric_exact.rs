@@ -21,6 +21,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::pure("bit_count", (1, 1), infer_bit_count, bit_count),
 ];
 
+/// The characters of any BIGINT.
+const BIGINT_WIDTH: u32 = 20;
+
 /// Leaves integers and decimals, makes everything else DOUBLE.
 fn numeric_argument(bind: &BindContext, argument: &mut Expr) -> Result<(), SqlError> {
     use TypeKind::{Decimal, Int24, Long, LongLong, Null, Short, Tiny};
@@ -52,13 +55,14 @@ fn bigint_like(column: &ColumnType) -> ColumnType {
 
 fn infer_same(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let given = arguments[0].ty.column.clone();
+    let width = text_width(&arguments[0]).min(u64::from(BIGINT_WIDTH)) as u32;
     numeric_argument(bind, &mut arguments[0])?;
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } => {
             ColumnType { unsigned: column.unsigned, ..ColumnType::decimal(precision, scale) }
         }
-        _ if is_integer(column) => bigint_like(column),
+        _ if is_integer(column) => ColumnType { length: width, ..bigint_like(column) },
         _ => {
             let is_unsigned_real = given.unsigned && given.kind.is_floating();
             let unsigned = is_unsigned_real || (given.is_hex_literal() && !given.is_bit_literal());
@@ -82,20 +86,19 @@ fn infer_whole(
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } if precision - scale < 18 => ColumnType::bigint(),
-        TypeKind::Decimal { precision, scale } => ColumnType::decimal((precision - scale + 1).min(65), 0),
+        TypeKind::Decimal { precision, scale } => {
+            ColumnType::decimal((precision - scale + u8::from(scale > 0)).min(65), 0)
+        }
         _ if is_integer(column) => bigint_like(column),
         _ => ColumnType::double(),
     }))
 }
 
 /// The scale of a DECIMAL result is the constant number of digits, at most the argument's.
-fn infer_round(
-    bind: &BindContext,
-    _name: &'static str,
-    arguments: &mut [Expr],
-) -> Result<ExprType, SqlError> {
+fn infer_round(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     numeric_argument(bind, &mut arguments[0])?;
     let is_decimal = matches!(arguments[0].ty.column.kind, TypeKind::Decimal { .. });
+    let is_plain = arguments.len() == 1;
     // Only a DECIMAL's type depends on the number of digits.
     let value = |expr: &Expr| if is_decimal { bind.decisive(expr) } else { bind.peek(expr) };
     let number = |expr: &Expr| match value(expr) {
@@ -115,7 +118,8 @@ fn infer_round(
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } => {
             let kept = constant.map_or(scale, |digits| digits.clamp(0, i128::from(scale)) as u8);
-            ColumnType::decimal((precision - scale + kept + 1).min(datum::PRECISION_MAX), kept)
+            let grows = u8::from((kept < scale || is_plain) && name == "round");
+            ColumnType::decimal((precision - scale + kept + grows).clamp(1, datum::PRECISION_MAX), kept)
         }
         _ if is_integer(column) => bigint_like(column),
         _ => ColumnType::double(),
@@ -127,10 +131,9 @@ fn infer_format(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    // A separator for three of the characters of what is given, and the digits after the point.
-    const NUMBER_WIDTH: u64 = 120;
+    // A separator for three of the characters of what is given, the digits after the point, and two more.
     let given = text_width(&arguments[0]);
-    let width = (given + given / 3 + u64::from(datum::SCALE_MAX)).max(NUMBER_WIDTH);
+    let width = given + given / 3 + u64::from(datum::SCALE_MAX) + 2;
     numeric_argument(bind, &mut arguments[0])?;
     cast_integer(bind, &mut arguments[1])?;
     arguments.get_mut(2).map_or(Ok(()), |locale| cast_text(bind, locale))?;

@@ -9,7 +9,7 @@ use expression::BindContext;
 use expression::SessionRequest;
 use expression::Volatility::Volatile;
 use expression::call::infer::{
-    binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
+    binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, system_text, text_result,
 };
 use expression::call::width::text_width;
 use expression::{Arguments, Function};
@@ -73,7 +73,7 @@ fn infer_format_bytes(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     cast_double(bind, &mut arguments[0])?;
-    Ok(made_text(bind, 16))
+    Ok(system_text(11))
 }
 
 fn infer_load_file(

@@ -7,7 +7,7 @@ use datum::{SqlError, Value, error_code};
 
 use expression::BindContext;
 use expression::Volatility::{Pure, Statement, Volatile};
-use expression::call::infer::{cast_double, cast_text, integer_type, system_text, unsigned_type};
+use expression::call::infer::{cast_double, cast_text, integer_type, made_text, system_text, unsigned_type};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType};
 
@@ -141,7 +141,7 @@ fn ps_thread_id(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn infer_digest(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
-    Ok(system_text(64))
+    Ok(made_text(bind, 64))
 }
 
 fn infer_digest_text(

@@ -3,7 +3,7 @@
 //! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL, or empty where the call is never NULL, with
 //! warning 1301.
 use collation::CollationId;
-use datum::{SqlError, TypeKind, Value};
+use datum::{ColumnType, SqlError, TypeKind, Value};
 use env::LONG_PIECE;
 
 use super::string_part::occurrences;
@@ -13,7 +13,7 @@ use expression::call::infer::{
     text_column, text_of_first, text_result,
 };
 use expression::call::text_or_null;
-use expression::call::width::text_width;
+use expression::call::width::{own_bytes, text_width};
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};
 
@@ -37,10 +37,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::pure("char", (1, u8::MAX), infer_char, char_codes),
 ];
 
-fn total_length(arguments: &[Expr]) -> u64 {
-    arguments.iter().map(text_width).sum()
-}
-
 /// The width of a member of a set, where a document has as many characters as bytes.
 fn member_width(expr: &Expr) -> u64 {
     if expr.ty.column.kind == TypeKind::Json { u64::from(u32::MAX) } else { text_width(expr) }
@@ -56,14 +52,27 @@ fn infer_concat(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let length = match name {
+    let length = |width: fn(&Expr) -> u64| match name {
         "concat_ws" => {
-            let separator = text_width(&arguments[0]);
-            total_length(&arguments[1..]) + separator * (arguments.len() as u64 - 2)
+            let separator = width(&arguments[0]);
+            arguments[1..].iter().map(width).sum::<u64>() + separator * (arguments.len() as u64 - 2)
         }
-        _ => total_length(arguments),
+        _ => arguments.iter().map(width).sum(),
     };
-    text_result(bind, name, arguments, length)
+    let (characters, bytes) = (length(text_width), length(own_bytes));
+    let ty = text_result(bind, name, arguments, characters)?;
+    Ok(with_bytes(ty, bytes))
+}
+
+/// Bytes of texts and binary strings together.
+fn with_bytes(ty: ExprType, bytes: u64) -> ExprType {
+    match ty.collation() {
+        CollationId::BINARY => {
+            let nullable = ty.column.nullable;
+            ExprType { column: ColumnType { nullable, ..text_column(bytes, CollationId::BINARY) }, ..ty }
+        }
+        _ => ty,
+    }
 }
 
 fn infer_grown(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
@@ -121,14 +130,19 @@ fn infer_insert(
     cast_integer(bind, &mut arguments[1])?;
     cast_integer(bind, &mut arguments[2])?;
     let length = text_width(&arguments[0]) + text_width(&arguments[3]);
+    let bytes = own_bytes(&arguments[0]) + own_bytes(&arguments[3]);
     arguments.swap(1, 3);
     let ty = text_of_first(bind, &mut arguments[..2], length);
     arguments.swap(1, 3);
-    ty
+    ty.map(|ty| with_bytes(ty, bytes))
 }
 
 fn infer_quote(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    let length = text_width(&arguments[0]) * 2 + 2;
+    // NULL is a word.
+    let length = match arguments[0].ty.column.kind {
+        TypeKind::Null => 4,
+        _ => text_width(&arguments[0]) * 2 + 2,
+    };
     cast_text(bind, &mut arguments[0])?;
     if arguments[0].ty.column.kind == TypeKind::Null {
         return Ok(ExprType::new(text_column(length, bind.connection_collation), Coercibility::Coercible));

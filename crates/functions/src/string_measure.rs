@@ -7,8 +7,9 @@ use expression::call::infer::{
     cast_double, cast_integer, integer_of_compared, integer_of_each_text, integer_ruled_by, integer_type,
     truth_of_texts,
 };
+use expression::call::is_constant;
 use expression::{Arguments, Function, Volatility::Pure};
-use expression::{Expr, ExprType};
+use expression::{Expr, ExprKind, ExprType};
 
 /// What a place of a text costs where another text may stand.
 const TICKS_PER_PLACE: usize = 16;
@@ -69,7 +70,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: integer_of_compared,
+        infer: infer_find_in_set,
         evaluate: find_in_set,
     },
     Function {
@@ -231,7 +232,37 @@ fn field(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::Int(0))
 }
 
+/// A constant beside a column of a SET is sought among the members of the type, whose number is the result.
+fn infer_find_in_set(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let is_set = matches!(arguments[1].kind, ExprKind::Column(_))
+        && matches!(arguments[1].ty.column.kind, TypeKind::Set(_));
+    if !is_set || !is_constant(&arguments[0]) {
+        return integer_of_compared(bind, name, arguments);
+    }
+    let set = arguments[1].clone();
+    let ty = integer_of_compared(bind, name, arguments)?;
+    arguments[1] = set;
+    Ok(ty)
+}
+
+/// The number of a member that the value of a SET column has.
+fn number_in_set(arguments: &Arguments<'_>, members: &[Box<[u8]>]) -> Result<Value, SqlError> {
+    let Some(wanted) = arguments.text(0)? else { return Ok(Value::Null) };
+    let Value::Set(bits) = *arguments.value(1)? else { return Ok(Value::Null) };
+    let collation = arguments.exprs[1].ty.collation();
+    let found = members.iter().position(|member| collation.compare(&wanted, member).is_eq());
+    let held = found.filter(|place| bits >> place & 1 == 1);
+    Ok(held.map_or(Value::Int(0), |place| count(place + 1)))
+}
+
 fn find_in_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    if let TypeKind::Set(members) = &arguments.exprs[1].ty.column.kind {
+        return number_in_set(arguments, members);
+    }
     let (Some(wanted), Some(list)) = (arguments.text(0)?, arguments.text(1)?) else {
         return Ok(Value::Null);
     };

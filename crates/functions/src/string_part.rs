@@ -6,7 +6,7 @@ use env::LONG_PIECE;
 
 use expression::BindContext;
 use expression::call::infer::{cast_integer, counted_text, text_column, text_of_first, text_result};
-use expression::call::width::{characters_max, text_width};
+use expression::call::width::{characters_max, text_width, written_number};
 use expression::{Arguments, Function};
 use expression::{Expr, ExprKind, ExprType, Reading};
 
@@ -29,6 +29,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let (text, numbers) = arguments.split_at_mut(1);
     let whole = text_width(&text[0]);
+    if let Some(left) = written_length(name, whole, numbers) {
+        let ty = text_result(bind, name, text, left);
+        numbers.iter_mut().try_for_each(|number| cast_integer(bind, number))?;
+        return ty;
+    }
     let mut ty = text_result(bind, name, text, whole)?;
     // Only long texts get another type from what is left of them.
     let wanted = if matches!(name, "left" | "right") { numbers.first() } else { numbers.get(1) };
@@ -48,6 +53,35 @@ fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
         cast_integer(bind, number)?;
     }
     Ok(ty)
+}
+
+/// The characters that are left of a text by the numbers that are written in the statement.
+fn written_length(name: &str, whole: u64, numbers: &[Expr]) -> Option<u64> {
+    let at_most = |number: i64| u64::try_from(number).unwrap_or(0).min(whole);
+    if matches!(name, "left" | "right") {
+        return match numbers[0].kind {
+            ExprKind::Literal(Value::Null) => Some(whole),
+            _ => written_number(&numbers[0]).map(at_most),
+        };
+    }
+    let start = match written_number(&numbers[0]) {
+        _ if matches!(numbers[0].kind, ExprKind::Literal(Value::Null)) => None,
+        start => start,
+    };
+    let wanted = match numbers.get(1) {
+        Some(Expr { kind: ExprKind::Literal(Value::Null), .. }) | None => None,
+        Some(wanted) => written_number(wanted),
+    };
+    let from_start = start.map(|start| match start {
+        0 => 0,
+        1.. => whole.saturating_sub(start.unsigned_abs() - 1),
+        _ => whole.min(start.unsigned_abs()),
+    });
+    match (from_start, wanted) {
+        (None, None) => None,
+        (Some(left), None) => Some(left),
+        (left, Some(wanted)) => Some(left.unwrap_or(whole).min(at_most(wanted))),
+    }
 }
 
 /// Whether a constant is a number below zero.

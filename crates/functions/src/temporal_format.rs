@@ -8,7 +8,7 @@ use expression::call::MomentOrTime;
 use expression::call::infer::{cast_datetime, cast_text, made_text};
 use expression::call::width::text_width;
 use expression::{Arguments, Function};
-use expression::{Expr, ExprType};
+use expression::{Expr, ExprKind, ExprType};
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
@@ -43,9 +43,44 @@ fn infer_time_format(
 pub(super) fn format_width(bind: &BindContext, format: &mut Expr) -> Result<u64, SqlError> {
     const WIDTH_OF_KNOWN: u64 = 1024;
     const NAME_WIDTH: u64 = 10;
-    let is_known = bind.peek(format).is_some();
+    let written = match &format.kind {
+        ExprKind::Literal(Value::Bytes(letters)) => Some(written_width(letters)),
+        _ => None,
+    };
+    let is_known = bind.peek(format).is_some_and(|value| !value.is_null());
     cast_text(bind, format)?;
-    Ok(if is_known { WIDTH_OF_KNOWN } else { text_width(format) * NAME_WIDTH })
+    Ok(match written {
+        Some(width) => width,
+        None if is_known => WIDTH_OF_KNOWN,
+        None => text_width(format) * NAME_WIDTH,
+    })
+}
+
+/// The characters that a format makes at most: names may be long in other languages, hours have up to seven digits.
+fn written_width(format: &[u8]) -> u64 {
+    let mut width = 0;
+    let mut letters = format.iter();
+    while let Some(letter) = letters.next() {
+        let letter = if *letter == b'%' { letters.next() } else { None };
+        width += match letter {
+            None => 1,
+            Some(b'M' | b'W') => 64,
+            Some(b'D' | b'Y' | b'x' | b'X') => 4,
+            Some(b'a' | b'b') => 32,
+            Some(b'j') => 3,
+            Some(
+                b'U' | b'u' | b'V' | b'v' | b'y' | b'm' | b'd' | b'h' | b'I' | b'i' | b'l' | b'p' | b'S'
+                | b's' | b'c' | b'e',
+            ) => 2,
+            Some(b'k' | b'H') => 7,
+            Some(b'r') => 11,
+            Some(b'T') => 8,
+            Some(b'f') => 6,
+            Some(b'w' | b'%') => 1,
+            Some(_) => 0,
+        };
+    }
+    width
 }
 
 fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

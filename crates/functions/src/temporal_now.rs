@@ -124,7 +124,7 @@ fn infer_unix_timestamp(
         None => 0,
         Some(argument) => cast_datetime(bind, argument)?,
     };
-    let column = if fsp == 0 { ColumnType::bigint() } else { ColumnType::decimal(12 + fsp, fsp) };
+    let column = if fsp == 0 { ColumnType::bigint() } else { ColumnType::decimal(11 + fsp, fsp) };
     Ok(ExprType::new(column, Coercibility::Numeric))
 }
 

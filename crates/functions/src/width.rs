@@ -21,7 +21,7 @@ pub fn width_of(function: &str) -> Option<u32> {
         "ascii" | "dayofyear" | "hour" => 4,
         "day" | "dayofmonth" | "month" | "week" | "weekofyear" | "minute" | "second" => 3,
         "dayofweek" | "weekday" | "quarter" | "strcmp" | "interval" => 2,
-        "benchmark" | "get_lock" | "is_free_lock" | "release_lock" | "json_overlaps" | "member_of"
+        "benchmark" | "get_lock" | "is_free_lock" | "release_lock" | "json_overlaps" | "member of"
         | "regexp_like" | "is_uuid" | "is_ipv4" | "is_ipv6" | "is_ipv4_compat" | "is_ipv4_mapped" => 1,
         _ => return None,
     })

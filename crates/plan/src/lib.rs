@@ -44,7 +44,7 @@ pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 pub use measure::{Measure, measured};
 pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
-pub use output::OutputColumn;
+pub use output::{Kept, OutputColumn};
 pub use reads::Reads;
 pub use row_rules::{GeneratedColumn, RowCheck, RowRules, RowViewCheck};
 pub use statement::{FunctionUse, Plan, PlanKind, QueryPlan, TableUsage, TableUse};

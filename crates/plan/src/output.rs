@@ -1,6 +1,26 @@
 //! What the client learns about a result column.
 use datum::ColumnType;
 
+/// What the values are, as far as the column depends on it that a table gets to keep them (CREATE TABLE .. SELECT).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Kept {
+    /// A column's, or those of a set operation, whose type is the column's.
+    #[default]
+    Same,
+    /// What an operator or function computes.
+    Computed,
+    /// What IFNULL chooses: integers keep their type.
+    Chosen,
+    /// A subquery's or a window function's.
+    Single,
+    /// The least or greatest of an expression's.
+    Aggregated,
+    /// The least or greatest of a column's, of whose type it is.
+    Extreme(ColumnType),
+    /// GROUP_CONCAT's, as long as `group_concat_max_len` says.
+    Concatenated,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
     /// The name shown: alias, column name or the expression's text.
@@ -19,6 +39,7 @@ pub struct OutputColumn {
     /// NOT NULL without a default: INSERT must give a value.
     pub no_default: bool,
     pub on_update_now: bool,
+    pub kept: Kept,
 }
 
 impl OutputColumn {
@@ -37,6 +58,7 @@ impl OutputColumn {
             auto_increment: false,
             no_default: false,
             on_update_now: false,
+            kept: Kept::Same,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use function_grid::{Grid, KnownDifferences, Recording, Target, folder};
+use function_grid::{Difference, Grid, KnownDifferences, Recording, Target, folder, type_differences};
 use support::TestServer;
 
 const THREADS: usize = 4;
@@ -23,9 +23,27 @@ fn the_grid_answers_as_recorded() {
         known.renewed(&differences).write(&folder()).expect("the list is written");
         return;
     }
+    check(&known, &differences);
+}
+
+#[test]
+fn tables_keep_the_values_in_the_columns_that_are_recorded() {
+    let recording = Recording::read_types(&folder()).expect("the recording is whole");
+    let known = KnownDifferences::read_types(&folder()).expect("the list is well formed");
+    let server = TestServer::start(&[]);
+    let target = Target { host: "127.0.0.1".to_owned(), port: server.port };
+    let differences = type_differences(&target, &recording, "").expect("the server answers");
+    if std::env::var_os("UPDATE_FUNCTION_GRID").is_some() {
+        known.renewed(&differences).write_types(&folder()).expect("the list is written");
+        return;
+    }
+    check(&known, &differences);
+}
+
+fn check(known: &KnownDifferences, differences: &[Difference]) {
     let new = differences.iter().filter(|difference| !known.is_known(difference.template, difference.index));
     let new: Vec<String> = new.map(ToString::to_string).collect();
-    let gone = known.without(&differences);
+    let gone = known.without(differences);
     assert!(
         new.is_empty() && gone.is_empty(),
         "{} cells differ that did not:\n{}\n{} cells are right that differed: {gone:?}",

@@ -6,7 +6,7 @@ use crate::walk::aggregate_number;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::{AggregateFunction, Expr, ExprKind};
 use parser::ast;
-use plan::{OutputColumn, Rights};
+use plan::{Kept, OutputColumn, Rights};
 use schema::{ColumnDefault, IndexKind, TableDef};
 
 impl<'p> Binder<'p> {
@@ -92,6 +92,7 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         if let Some(number) = number_in_hexadecimal(block, read) {
             (output.column_type.unsigned, output.column_type.zerofill) = (number.unsigned, number.zerofill);
         }
+        output.kept = kept(block, read);
         return output;
     };
     let Some(Position::Column { source, column }) = block.frame.get(position).copied() else { return output };
@@ -113,6 +114,33 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         | SourceKind::JsonTable(_) => {}
     }
     output
+}
+
+/// What a table gets to keep the values of an expression that is no column.
+fn kept(block: &Block, expr: &Expr) -> Kept {
+    if let Some(number) = aggregate_number(expr) {
+        let call = &block.aggregates[number];
+        let argument = call.arguments.first().map(|argument| match &argument.kind {
+            ExprKind::Cast(own) if own.ty.column.kind.has_members() => own,
+            _ => argument,
+        });
+        return match (call.function, argument) {
+            (AggregateFunction::GroupConcat, _) => Kept::Concatenated,
+            (AggregateFunction::Min | AggregateFunction::Max, Some(argument))
+                if matches!(argument.kind, ExprKind::Column(_)) =>
+            {
+                Kept::Extreme(argument.ty.column.clone())
+            }
+            (AggregateFunction::Min | AggregateFunction::Max, _) => Kept::Aggregated,
+            _ => Kept::Same,
+        };
+    }
+    match &expr.kind {
+        ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_) => Kept::Same,
+        ExprKind::Call(function, _) if function.name == "ifnull" => Kept::Chosen,
+        ExprKind::Slot(_) => Kept::Single,
+        _ => Kept::Computed,
+    }
 }
 
 /// The type of the number in hexadecimal that NULLIF, MIN or MAX give. They give its bytes, and clients see it as it was.

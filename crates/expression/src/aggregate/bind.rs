@@ -3,7 +3,7 @@ use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 
 use super::{AggregateCall, AggregateFunction};
-use crate::build::{BindContext, Wanted, bytes_max, is_bit_string};
+use crate::build::{BindContext, Wanted, bytes_max, digits_of_bytes, is_bit_string};
 use crate::call::infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -139,6 +139,21 @@ fn integer_digits(column: &ColumnType) -> Option<u8> {
     })
 }
 
+/// The digits of a whole number that is no integer column's, as that of a date or one that is written.
+fn whole_digits(argument: &Expr) -> Option<u8> {
+    let column = &argument.ty.column;
+    match (&argument.kind, &column.kind) {
+        (ExprKind::Literal(Value::Int(number)), _) => {
+            Some(number.unsigned_abs().checked_ilog10().unwrap_or(0) as u8 + 1)
+        }
+        (_, TypeKind::Date) => Some(8),
+        (_, TypeKind::Year) => Some(4),
+        (_, TypeKind::Bit(bits)) => Some(*bits),
+        _ if column.is_hex_literal() && !column.is_bit_literal() => Some(digits_of_bytes(column.length)),
+        _ => None,
+    }
+}
+
 /// Whether the argument is what NULLIF gives of a number in hexadecimal.
 fn is_nullified_number(argument: &Expr) -> bool {
     match &argument.kind {
@@ -162,18 +177,21 @@ fn sum_type(
     distinct: bool,
     (wider, finer): (u8, u8),
 ) -> Result<ExprType, SqlError> {
+    let written = whole_digits(argument);
     match argument.ty.column.kind {
         TypeKind::VarBinary if argument.ty.column.is_hex_literal() || is_nullified_number(argument) => {
             cast_integer(bind, argument)?
         }
         TypeKind::Year | TypeKind::Bit(_) | TypeKind::Date => cast_integer(bind, argument)?,
-        TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
+        TypeKind::Time { fsp } => cast_decimal(bind, argument, 7 + fsp, fsp)?,
+        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
             cast_decimal(bind, argument, 14 + fsp, fsp)?;
         }
         _ => {}
     }
     let exact = match argument.ty.column.kind {
         TypeKind::Decimal { precision, scale } => Some((precision, scale)),
+        _ if written.is_some() => written.map(|digits| (digits, 0)),
         _ => integer_digits(&argument.ty.column).map(|digits| (digits, 0)),
     };
     Ok(match exact {

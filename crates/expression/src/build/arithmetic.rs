@@ -8,6 +8,7 @@ use super::merge::{bytes_max, integer_digits};
 use super::through::{is_mixed, number_of_moments};
 use super::{BindContext, Wanted, numeric};
 use crate::call::infer::text_column;
+use crate::call::width::text_width;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::operator::{ArithmeticOperator, BitOperator};
 
@@ -30,12 +31,41 @@ fn domain(column: &ColumnType) -> Domain {
         K::Year | K::Bit(_) => Domain::Integer { unsigned: true, digits: integer_digits(column) },
         K::Decimal { precision, scale } => Domain::Decimal { precision, scale },
         K::VarBinary if column.is_hex_literal() => {
-            Domain::Integer { unsigned: !column.is_bit_literal(), digits: 20 }
+            Domain::Integer { unsigned: !column.is_bit_literal(), digits: digits_of_bytes(column.length) }
         }
         K::Date => moment(8, 0),
         K::Time { fsp } => moment(7, fsp),
         K::DateTime { fsp } | K::Timestamp { fsp } => moment(14, fsp),
         _ => Domain::Double,
+    }
+}
+
+/// The digits of the greatest number of so many bytes.
+pub(crate) fn digits_of_bytes(bytes: u32) -> u8 {
+    match bytes {
+        0..8 => (u64::MAX >> (64 - 8 * bytes.max(1))).ilog10() as u8 + 1,
+        _ => BIGINT_DIGITS,
+    }
+}
+
+/// The characters of a quotient: those before the point of what is divided, and the digits after it of what divides.
+fn quotient_width(left: &Expr, right: &Expr) -> u64 {
+    const DIGITS_NOT_FIXED: u64 = 31;
+    let column = &left.ty.column;
+    if column.kind == K::Null {
+        return 0;
+    }
+    let more = match right.ty.column.kind {
+        K::Null => 0,
+        _ => right.ty.column.fixed_scale().map_or(DIGITS_NOT_FIXED, u64::from),
+    };
+    let fraction = match column.kind {
+        K::Decimal { scale, .. } => scale,
+        ref kind => kind.fsp(),
+    };
+    match column.is_hex_literal() {
+        true => u64::from(digits_of_bytes(column.length)) + more,
+        false => text_width(left).saturating_sub(u64::from(fraction)) + more,
     }
 }
 
@@ -86,11 +116,9 @@ impl BindContext {
             (is_unsigned(&left.ty.column), is_unsigned(&right.ty.column));
         let column = match (operator, l, r) {
             (ArithmeticOperator::IntegerDivide, ..) => {
-                let digits = match (l, r) {
-                    (Domain::Integer { digits, .. }, Domain::Integer { .. }) => digits,
-                    _ => BIGINT_DIGITS,
-                };
-                integer(is_left_unsigned || is_right_unsigned, digits)
+                let length = quotient_width(&left, &right).clamp(1, u64::from(BIGINT_DIGITS)) as u32;
+                let unsigned = is_left_unsigned || is_right_unsigned;
+                ColumnType { unsigned, length, ..ColumnType::bigint() }
             }
             (_, Domain::Double, _) | (_, _, Domain::Double) => {
                 let scales = left.ty.column.fixed_scale().zip(right.ty.column.fixed_scale());
@@ -125,6 +153,11 @@ impl BindContext {
             (ArithmeticOperator::Multiply, ..) => {
                 let ((p1, s1), (p2, s2)) = (exact(l), exact(r));
                 decimal((p1 - s1).saturating_add(p2 - s2), s1 + s2)
+            }
+            (ArithmeticOperator::Modulo, ..) => {
+                let ((p1, s1), (p2, s2)) = (exact(l), exact(r));
+                let precision = p1.max(p2).saturating_add(u8::from(is_left_unsigned)).min(PRECISION_MAX);
+                ColumnType::decimal(precision, s1.max(s2).min(precision))
             }
             _ => {
                 let ((p1, s1), (p2, s2)) = (exact(l), exact(r));
@@ -264,7 +297,10 @@ impl BindContext {
                 ColumnType::decimal(digits, 0)
             }
             _ if !is_number(&operand.ty.column) => double(operand.ty.column.fixed_scale()),
-            (Domain::Integer { .. }, _) => ColumnType::bigint(),
+            (Domain::Integer { .. }, _) => {
+                let width = text_width(&operand) + u64::from(is_unsigned(&operand.ty.column));
+                ColumnType { length: width.min(u64::from(BIGINT_DIGITS)) as u32, ..ColumnType::bigint() }
+            }
             (Domain::Decimal { precision, scale }, _) => ColumnType::decimal(precision, scale),
             (Domain::Double, _) => double(operand.ty.column.fixed_scale()),
         };
@@ -291,7 +327,7 @@ impl BindContext {
         let is_shift = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
         let length = match is_shift {
             true if is_bit_string(l) => Some(bytes_max(l)),
-            false if is_binary(l) && is_binary(r) && (is_bit_string(l) || is_bit_string(r)) => {
+            false if is_bytes(l) && is_bytes(r) && (is_bit_string(l) || is_bit_string(r)) => {
                 Some(bytes_max(l).max(bytes_max(r)))
             }
             _ => None,
@@ -376,6 +412,11 @@ fn bit_result(kind: ExprKind, length: Option<u64>, nullable: bool) -> Expr {
         }
         None => numeric(kind, ColumnType::bigint_unsigned().not_null(), nullable),
     }
+}
+
+/// A binary string, or NULL beside one.
+fn is_bytes(column: &ColumnType) -> bool {
+    is_binary(column) || column.kind == K::Null
 }
 
 fn is_binary(column: &ColumnType) -> bool {

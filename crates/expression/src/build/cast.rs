@@ -71,6 +71,7 @@ impl BindContext {
         let numeric = !target.kind.is_string();
         // A conversion may fail into NULL only where text or numbers become moments, and bytes text.
         let may_fail = target.kind.is_temporal()
+            || target.kind == TypeKind::Year
             || target.kind == TypeKind::Json
             || (target.is_text() && operand.ty.column.kind.is_string() && !operand.ty.column.is_text());
         let nullable = operand.ty.column.nullable || may_fail;

@@ -23,6 +23,8 @@ pub(crate) fn merged_type(types: &[&ColumnType], merging: Merging) -> ColumnType
         return if merging == Merging::Column { ColumnType::varbinary(0) } else { ColumnType::new(K::Null) };
     };
     let kind = known[1..].iter().fold(first.kind.clone(), |kind, column| merged_kind(&kind, &column.kind));
+    // One TEXT alone is as it would be beside another.
+    let kind = if merging == Merging::Value && kind.is_large_object() { K::LongText } else { kind };
     let column = match &kind {
         kind if kind.is_integer() => merged_integer(kind, &known, merging),
         K::Decimal { .. } => merged_decimal(&known),
@@ -108,7 +110,11 @@ fn merged_integer(kind: &TypeKind, known: &[&ColumnType], merging: Merging) -> C
     }
     match integer_rank(kind) {
         4 => merged_decimal(known),
-        rank => ColumnType::new(integer_of_rank(rank + 1)),
+        rank => {
+            let kind = integer_of_rank(rank + 1);
+            let is_narrow = kind == K::LongLong && merging == Merging::Value;
+            ColumnType { length: if is_narrow { length } else { 0 }, ..ColumnType::new(kind) }
+        }
     }
 }
 
@@ -236,8 +242,11 @@ fn characters(member: &[u8], column: &ColumnType) -> u64 {
 
 /// The bytes of a value's text.
 pub fn bytes_max(column: &ColumnType) -> u64 {
-    let per_character =
-        if column.is_text() { column.collation.charset().bytes_per_character_max() } else { 1 };
+    let per_character = if column.is_text() || column.kind.has_members() {
+        column.collation.charset().bytes_per_character_max()
+    } else {
+        1
+    };
     let is_declared_in_bytes = column.kind.is_large_object() && column.length == 0;
     let per_character = if is_declared_in_bytes { 1 } else { per_character };
     shown_width(column).saturating_mul(u64::from(per_character))

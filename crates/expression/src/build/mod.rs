@@ -32,6 +32,7 @@ mod wanted;
 pub use temporal::moment_text;
 pub(crate) use through::{is_mixed, is_silent};
 
+pub(crate) use arithmetic::digits_of_bytes;
 pub use arithmetic::{double, is_bit_string};
 pub use markers::Markers;
 pub use merge::Merging;

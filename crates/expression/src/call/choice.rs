@@ -2,6 +2,7 @@
 use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::extremes::extreme;
+use super::infer::digits_of;
 use crate::build::{BindContext, Merging};
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -54,9 +55,14 @@ fn infer_common(
         bind.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
     }
     let has_time = arguments.iter().any(|argument| matches!(argument.ty.column.kind, TypeKind::Time { .. }));
+    let moment = moment_width(bind, arguments);
     let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
     if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Char && has_time {
         ty.column.kind = TypeKind::VarChar;
+    }
+    let is_short = matches!(ty.column.kind, TypeKind::VarChar | TypeKind::VarBinary | TypeKind::Char);
+    if matches!(name, "greatest" | "least") && is_short {
+        ty.column.length = ty.column.length.max(moment);
     }
     let mut nullable = arguments.iter().map(|argument| argument.ty.column.nullable);
     ty.column.nullable = match name {
@@ -68,6 +74,24 @@ fn infer_common(
         *argument = bind.convert_to(bind.with_all_digits(old)?, &ty)?;
     }
     Ok(ty)
+}
+
+/// The characters of a moment among values that are none, with the digits after the point that any of them has.
+fn moment_width(bind: &BindContext, arguments: &[Expr]) -> u32 {
+    let columns = || arguments.iter().map(|argument| &argument.ty.column);
+    let base = columns().filter_map(|column| match column.kind {
+        TypeKind::DateTime { .. } | TypeKind::Timestamp { .. } => Some(19),
+        TypeKind::Time { .. } => Some(10),
+        _ => None,
+    });
+    let Some(base) = base.max() else { return 0 };
+    let known = arguments.iter().filter(|argument| argument.ty.column.kind != TypeKind::Null);
+    let digits = known.map(|argument| u32::from(digits_of(bind, argument, base == 10))).max();
+    match (Some(base), digits) {
+        (None, _) => 0,
+        (Some(base), None | Some(0)) => base,
+        (Some(base), Some(digits)) => base + 1 + digits,
+    }
 }
 
 fn first_known(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -7,9 +7,9 @@ use collation::CollationId;
 use datum::{ColumnType, Date, DateTime, SqlError, TypeKind, Value};
 
 use super::infer::{binary_result, cast_text};
-use super::width::characters_max;
+use super::width::own_bytes;
 use crate::build::BindContext;
-use crate::expr::{Expr, ExprType};
+use crate::expr::{Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 
@@ -22,6 +22,8 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     evaluate: weight_string,
 }];
 
+/// A shorter result is no shorter column.
+const RESULT_BYTES_MIN: u64 = 8;
 /// The most bytes that a character's weights take.
 const WEIGHT_BYTES: u64 = 16;
 /// The bit of the fourth argument by which the result has all the bytes that the second says.
@@ -34,10 +36,14 @@ fn infer(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<
         cast_text(bind, &mut arguments[0])?;
     }
     let column = &arguments[0].ty.column;
-    // Bytes weigh what they are.
-    let is_binary = column.kind.is_string() && !column.is_text();
-    let bytes = if is_binary { 1 } else { WEIGHT_BYTES };
-    Ok(binary_result(characters_max(column) * bytes))
+    // Bytes and numbers weigh what they are, and so do the characters of character sets of one byte.
+    let is_wide = column.is_text() && column.collation.charset().bytes_per_character_max() > 1;
+    let bytes = match arguments[0].kind {
+        ExprKind::Column(_) if column.kind.is_temporal() => 0,
+        _ if is_wide || column.kind.has_members() => own_bytes(&arguments[0]).saturating_mul(WEIGHT_BYTES),
+        _ => own_bytes(&arguments[0]),
+    };
+    Ok(binary_result(bytes.max(RESULT_BYTES_MIN)))
 }
 
 impl BindContext {

@@ -1,6 +1,6 @@
 //! How many characters values take. Texts and decimals that are made of a function's whole number are as wide as it, and a
 //! table that keeps one makes it INT or BIGINT by it. Called where the types of calls and of their arguments are found.
-use datum::{ColumnType, TypeKind};
+use datum::{ColumnType, TypeKind, Value, no_warning};
 
 use super::infer::{MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX};
 use crate::build::shown_width;
@@ -44,6 +44,27 @@ pub fn text_width(expr: &Expr) -> u64 {
     }
 }
 
+/// The bytes of the text that a value is by itself: numbers and moments have one for each character.
+pub fn own_bytes(expr: &Expr) -> u64 {
+    let column = &expr.ty.column;
+    let has_characters = column.kind.is_string() || column.kind.has_members();
+    let per_character = match has_characters {
+        true => u64::from(column.collation.charset().bytes_per_character_max()),
+        false => 1,
+    };
+    text_width(expr).saturating_mul(per_character).min(u64::from(u32::MAX))
+}
+
+/// A number that is written in the statement, which other statements of the same plan may not have. NULL is 0.
+pub fn written_number(expr: &Expr) -> Option<i64> {
+    let ExprKind::Literal(value) = &expr.kind else { return None };
+    let number = match value {
+        Value::Null => 0,
+        value => value.to_integer(&expr.ty.column, &mut no_warning)?,
+    };
+    i64::try_from(number).ok()
+}
+
 /// The characters of a TEXT or BLOB that a function reckons with: a column's bytes.
 pub(crate) fn large_object_characters(column: &ColumnType) -> u64 {
     match column.length {
@@ -74,8 +95,10 @@ pub fn characters_max(column: &ColumnType) -> u64 {
         TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => 19 + fraction(*fsp),
         TypeKind::Year => 4,
         TypeKind::Enum(members) => members.iter().map(|member| member.len()).max().unwrap_or(0) as u64,
-        TypeKind::Set(members) => members.iter().map(|member| member.len() as u64 + 1).sum(),
-        TypeKind::Bit(bits) => u64::from(*bits).div_ceil(8),
+        TypeKind::Set(members) => {
+            members.iter().map(|member| member.len() as u64 + 1).sum::<u64>().saturating_sub(1)
+        }
+        TypeKind::Bit(bits) => u64::from(*bits),
         _ => 0,
     };
     maximum.max(u64::from(column.length))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use collation::{Charset, CollationId};
 use datum::{ColumnType, TypeKind};
-use plan::OutputColumn;
+use plan::{Kept, OutputColumn};
 
 use instance::{ColumnMeta, ColumnTypeCode, ResultShape};
 use variables::Settings;
@@ -57,11 +57,18 @@ pub fn column_meta(column: &OutputColumn, settings: &Settings) -> ColumnMeta {
             {
                 ColumnTypeCode(250)
             }
+            TypeKind::Enum(_) if is_computed_member(column) => ColumnTypeCode(247),
+            TypeKind::Set(_) if is_computed_member(column) => ColumnTypeCode(248),
             ref kind => type_code(kind),
         },
         flags: flags_of(column),
         decimals: decimals_of(column),
     }
+}
+
+/// Whether a function gives a member of an ENUM or SET, whose type is told then.
+fn is_computed_member(column: &OutputColumn) -> bool {
+    column.kept == Kept::Computed && column.column_type.kind.has_members()
 }
 
 /// The collation in which the client gets the column: text in its own character set, the rest binary.
@@ -111,6 +118,7 @@ fn decimals_of(column: &OutputColumn) -> u8 {
     let is_computed = column.original_name.is_empty();
     match kind {
         _ if column.column_type.is_hex_literal() => 0,
+        _ if is_computed_member(column) => DECIMALS_NOT_FIXED,
         Json if is_computed => DECIMALS_NOT_FIXED,
         kind if is_computed && kind.is_string() => DECIMALS_NOT_FIXED,
         Decimal { scale, .. } => *scale,
