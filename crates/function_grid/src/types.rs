@@ -14,7 +14,7 @@ use crate::server::Target;
 use crate::templates::TEMPLATES;
 
 /// Columns that are asked of one statement.
-const BATCH: usize = 24;
+const BATCH: usize = 48;
 /// Cells of a template with several places.
 const CELLS_MAX: usize = 48;
 
