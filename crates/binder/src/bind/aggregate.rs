@@ -3,7 +3,7 @@ use crate::binder::{Binder, not_supported};
 use crate::block::Clause;
 use crate::queries::set_operation::ordinal;
 use crate::walk::AGGREGATE_BASE;
-use datum::{SqlError, error_code};
+use datum::{SqlError, SqlMode, error_code};
 use expression::{AggregateCall, AggregateFunction, AggregateOrder, Expr};
 use parser::ast::{self, AggregateKind};
 
@@ -37,6 +37,11 @@ impl<'p> Binder<'p> {
             }
             self.outer_references.truncate(first);
             return self.bind_outer_aggregate(aggregate, depth);
+        }
+        // The standard has no aggregate in the block that it stands in if all its columns are from outside.
+        let is_foreign = !reads_own(&call) && self.outer_references.len() > first;
+        if is_foreign && self.context.bind.sql_mode.contains(SqlMode::ANSI) {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
         let block = self.block();
         let allowed = block.allows_aggregates();

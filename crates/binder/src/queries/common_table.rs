@@ -4,6 +4,7 @@ use crate::block::{QuerySource, Source, SourceColumn, SourceKind};
 use crate::bound::{BoundBranch, BoundCommon, BoundQuery, BoundRecursive, JoinTree, Logical};
 use crate::error_codes::ER_VIEW_WRONG_LIST;
 use crate::queries::from::Joined;
+use crate::queries::temporary;
 use crate::same_name::same_name;
 use crate::scopes::{CommonScope, Recursion};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
@@ -59,8 +60,8 @@ impl<'p> Binder<'p> {
         let mut columns: Vec<SourceColumn> = common.columns.iter().map(source_column).collect();
         let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query, &alias));
         if !merges {
-            for column in &mut columns {
-                column.column_type = column.column_type.clone().as_bytes();
+            for (column, kept) in columns.iter_mut().zip(&common.kept) {
+                column.column_type = kept.clone();
             }
         }
         // What is merged is bound anew for each reference.
@@ -115,15 +116,22 @@ impl<'p> Binder<'p> {
         }
         self.common_tables.extend(later);
         let bound = bound?;
-        let columns = named_columns(bound.columns, table.columns)?;
         let mut references = self.outer_references[first..].to_vec();
         references.retain(|(block, _)| *block < block_count);
+        let mut kept = bound.columns.clone();
+        if !matches!(bound.logical, Logical::Recursive(_)) {
+            let reads: Vec<usize> = references.iter().map(|(_, slot)| *slot).collect();
+            temporary::keep_computed(&mut kept, &bound.logical, &reads);
+        }
+        temporary::keep_bytes(&mut kept);
+        let columns = named_columns(bound.columns, table.columns)?;
         Ok(BoundCommon {
             number,
             query: RefCell::new(Some(bound.logical)),
             node: OnceCell::new(),
             uses: Cell::new(0),
             columns,
+            kept: kept.into_iter().map(|column| column.column_type).collect(),
             references,
         })
     }

@@ -21,7 +21,9 @@ impl<'p> Binder<'p> {
         let (mut bound, outside) = self.bind_derived_query(query, derived.lateral)?;
         let merges = outside.correlation.is_empty() && self.merges(&bound.logical, derived.alias.name);
         if !merges {
-            temporary::keep_computed(&mut bound.columns);
+            let mut reads = outside.slots.clone();
+            reads.extend(outside.correlation.iter().map(|(slot, _)| *slot));
+            temporary::keep_computed(&mut bound.columns, &bound.logical, &reads);
             temporary::keep_bytes(&mut bound.columns);
             temporary::cut_constants(&self.context.bind, &mut bound.logical);
         }

@@ -57,10 +57,10 @@ impl<'p> Binder<'p> {
         let is_kept = self.derived_depth > 0
             || bound.distinct
             || !bound.order_by.is_empty()
-            || !bound.having.is_empty()
+            || !block.windows.is_empty()
             || block.sources.len() > 1;
         if bound.rollup && is_kept {
-            temporary::keep_grouped(&mut columns);
+            temporary::keep_grouped(&mut columns, &bound.items, &block);
         }
         let strengths = bound.items.iter().map(|item| item.expr.ty.coercibility).collect();
         let count_found_rows = bound.count_found_rows;

@@ -3,19 +3,64 @@
 //!
 //! Invariant: a value of the old type is one of the new type as it is. Called where a derived table is bound that is not
 //! merged, and for blocks WITH ROLLUP.
-use crate::bound::Logical;
+use crate::block::Block;
+use crate::bound::{Logical, SelectItem};
+use crate::walk::aggregate_number;
 use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, TypeKind, Value};
-use expression::{BindContext, Expr};
+use expression::{AggregateFunction, BindContext, Expr, ExprKind};
 use plan::OutputColumn;
 
 /// Wider numbers are BIGINT.
 const INT_WIDTH_MAX: u32 = 9;
 
-/// What is computed in a query whose rows are kept.
-pub fn keep_computed(columns: &mut [OutputColumn]) {
-    for column in columns.iter_mut().filter(|column| column.original_name.is_empty()) {
-        keep_number(&mut column.column_type);
+/// What is computed in a query whose rows are kept. It reads the slots of `outside` from the queries around it.
+pub fn keep_computed(columns: &mut [OutputColumn], query: &Logical, outside: &[usize]) {
+    for (place, column) in
+        columns.iter_mut().enumerate().filter(|(_, column)| column.original_name.is_empty())
+    {
+        match item_kind(query, place, outside) {
+            ItemKind::Column => {}
+            ItemKind::Aggregate if column.column_type.kind.is_integer() => {
+                column.column_type.kind = TypeKind::LongLong;
+            }
+            ItemKind::Aggregate | ItemKind::Computed => keep_number(&mut column.column_type),
+        }
     }
+}
+
+enum ItemKind {
+    /// A column of a query around, or the least or greatest of a column: of the column's type.
+    Column,
+    Aggregate,
+    Computed,
+}
+
+fn item_kind(query: &Logical, place: usize, outside: &[usize]) -> ItemKind {
+    let select = match query {
+        Logical::Select(select) => select,
+        Logical::Limit { input, .. } | Logical::Initialise { input, .. } => {
+            return item_kind(input, place, outside);
+        }
+        _ => return ItemKind::Computed,
+    };
+    let Some(item) = select.bound.items.get(place) else { return ItemKind::Computed };
+    if matches!(item.expr.kind, ExprKind::Slot(slot) if outside.contains(&slot)) {
+        return ItemKind::Column;
+    }
+    aggregate_kind(&item.expr, &select.block, outside).unwrap_or(ItemKind::Computed)
+}
+
+fn aggregate_kind(expr: &Expr, block: &Block, outside: &[usize]) -> Option<ItemKind> {
+    let call = block.aggregates.get(aggregate_number(expr)?)?;
+    let is_column = match call.function {
+        AggregateFunction::Min | AggregateFunction::Max => match &call.arguments[0].kind {
+            ExprKind::Column(_) => true,
+            ExprKind::Slot(slot) => outside.contains(slot),
+            _ => false,
+        },
+        _ => false,
+    };
+    Some(if is_column { ItemKind::Column } else { ItemKind::Aggregate })
 }
 
 /// A constant has no more digits in a table than a DECIMAL may have.
@@ -47,8 +92,11 @@ pub fn keep_bytes(columns: &mut [OutputColumn]) {
 }
 
 /// The columns of a block WITH ROLLUP whose rows are kept.
-pub fn keep_grouped(columns: &mut [OutputColumn]) {
-    for column in columns {
+pub fn keep_grouped(columns: &mut [OutputColumn], items: &[SelectItem], block: &Block) {
+    for (column, item) in columns.iter_mut().zip(items) {
+        if matches!(aggregate_kind(&item.expr, block, &[]), Some(ItemKind::Column)) {
+            continue;
+        }
         keep_number(&mut column.column_type);
         if column.column_type.kind == TypeKind::Char {
             column.column_type.kind = TypeKind::VarChar;
@@ -79,7 +127,7 @@ mod tests {
     fn numbers_are_kept_by_their_width() {
         let kept = |column_type: ColumnType| {
             let mut columns = [OutputColumn::computed("a", column_type)];
-            keep_computed(&mut columns);
+            keep_computed(&mut columns, &Logical::Union(Vec::new()), &[]);
             (columns[0].column_type.kind.clone(), columns[0].column_type.length)
         };
         assert_eq!(kept(ColumnType::int()), (TypeKind::LongLong, 11));

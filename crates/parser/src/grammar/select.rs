@@ -142,8 +142,8 @@ impl<'a> Parser<'a> {
         let mut all = false;
         loop {
             match self.keyword() {
-                K::All if !options.distinct => all = true,
-                K::Distinct | K::Distinctrow if !all => options.distinct = true,
+                K::All => all = true,
+                K::Distinct | K::Distinctrow => options.distinct = true,
                 K::HighPriority => options.high_priority = true,
                 K::StraightJoin => options.straight_join = true,
                 K::SqlSmallResult => options.small_result = true,
@@ -152,6 +152,10 @@ impl<'a> Parser<'a> {
                 K::SqlNoCache => options.no_cache = true,
                 K::SqlCalcFoundRows => options.calc_found_rows = true,
                 _ => return Ok(options),
+            }
+            if all && options.distinct {
+                let message = "Incorrect usage of ALL and DISTINCT".to_owned();
+                return Err(self.rule_error(self.start(), 1221, "HY000", message));
             }
             self.advance();
         }

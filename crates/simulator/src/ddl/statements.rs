@@ -150,6 +150,12 @@ impl Author<'_> {
             parts.push(format!("{column} JSON"));
             parts.push(format!("{unique}KEY ((CAST({column} AS UNSIGNED ARRAY)))"));
         }
+        if self.below(4) == 0 {
+            parts.push(self.expression_index());
+        }
+        if self.below(5) == 0 {
+            parts.push(format!("{} INT DEFAULT 7 INVISIBLE", self.new_column()));
+        }
         if self.below(3) == 0 {
             parts.push(format!("CONSTRAINT {} CHECK (a <> {})", self.new_column(), self.below(300)));
         }
@@ -190,6 +196,13 @@ impl Author<'_> {
         format!("{} BIGINT AS (COALESCE(a, 0) * 2 + id) {kind}", self.new_column())
     }
 
+    /// An index of an expression, which keeps a hidden column.
+    fn expression_index(&self) -> String {
+        let kind = *self.one(&["KEY", "UNIQUE KEY", "KEY"]);
+        let part = *self.one(&["(COALESCE(a, 0) + id * 1000) DESC", "(CONCAT('e', id)), id"]);
+        format!("{kind} i{} ({part})", self.below(100))
+    }
+
     fn column_type(&self) -> &'static str {
         const TYPES: [&str; 5] = [
             "INT",
@@ -227,7 +240,7 @@ impl Author<'_> {
 
     fn alteration(&self, table: &TableDef) -> String {
         let column = &self.one(&table.columns).name;
-        match self.below(18) {
+        match self.below(22) {
             0..=2 => {
                 let place = if self.below(2) == 0 { " FIRST" } else { "" };
                 format!("ADD COLUMN {} {}{place}", self.new_column(), self.column_type())
@@ -253,6 +266,13 @@ impl Author<'_> {
                 let change = *self.one(&["DROP CHECK", "ALTER CHECK"]);
                 let rest = if change == "DROP CHECK" { "" } else { " NOT ENFORCED" };
                 format!("{change} `{check}`{rest}")
+            }
+            17 => format!("ADD {}", self.expression_index()),
+            18 => format!("ADD COLUMN {} {} INVISIBLE", self.new_column(), self.column_type()),
+            19 => format!("ALTER COLUMN {column} SET {}", self.one(&["VISIBLE", "INVISIBLE"])),
+            20 if !table.indexes.is_empty() => {
+                let visible = self.one(&["VISIBLE", "INVISIBLE"]);
+                format!("ALTER INDEX `{}` {visible}", self.one(&table.indexes).name)
             }
             12 => "MODIFY a BIGINT".to_owned(),
             13 => "CONVERT TO CHARACTER SET latin1".to_owned(),

@@ -159,9 +159,8 @@ impl Caller<'_> {
         let is_updatable = algorithm != schema::ViewAlgorithm::TempTable
             && query.is_mergeable
             && !binder::has_outer_join(statement.query)
-            && !query.reads_itself
             && query.columns.iter().any(|column| !column.original_name.is_empty())
-            && self.reads_updatable(statement.query);
+            && self.reads_updatable(statement.query, query.reads_itself);
         let check = statement.check.map(|check| match check {
             ViewCheck::Cascaded => schema::ViewCheck::Cascaded,
             ViewCheck::Local => schema::ViewCheck::Local,
@@ -192,11 +191,12 @@ impl Caller<'_> {
         })
     }
 
-    /// Whether every member of FROM is a table whose rows can change, or a view of such; queries are not asked.
-    fn reads_updatable(&self, query: &Query<'_>) -> bool {
-        let mut has_table = false;
+    /// Whether every member of FROM is a table whose rows can change, or a view of such; queries are not asked. Of several
+    /// tables subqueries may read one again: the statement that changes it is refused.
+    fn reads_updatable(&self, query: &Query<'_>, reads_itself: bool) -> bool {
+        let mut tables = 0;
         let all = binder::for_each_table(query, &mut |name| {
-            has_table = true;
+            tables += 1;
             let Ok(name) = self.table_name(*name) else { return false };
             match self.resolve(&name.database, &name.name) {
                 Some(Named::View(view)) => view.is_updatable,
@@ -204,7 +204,7 @@ impl Caller<'_> {
                 _ => true,
             }
         });
-        all && has_table
+        all && tables > 0 && !(reads_itself && tables == 1)
     }
 
     /// DROP VIEW: all of the views, or none where one of them is no view.

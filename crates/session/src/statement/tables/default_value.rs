@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use binder::Literals;
 use collation::Charset;
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
 use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
@@ -63,7 +63,11 @@ impl Session {
         }
         let stored = self.conversion().column_value(&value, &column_type, column, 1);
         let (stored, condition) = stored.map_err(|_| invalid())?;
+        // What would be adjusted is refused in every mode.
         if let Some(condition) = condition {
+            if condition.severity != Severity::Note {
+                return Err(invalid());
+            }
             self.shared.diagnostics.lock().add(condition);
         }
         let text = self.default_text(&stored, &column.column_type);
