@@ -93,7 +93,7 @@ impl Value {
 
     /// The same of the value of a column or variable as it is. To one of the same kind MySQL copies it, and there it is told of
     /// what it cuts in other words, also of spaces.
-    pub fn copy_to_column(
+    pub fn assign_to_column(
         &self,
         from: &ColumnType,
         to: &ColumnType,

@@ -102,7 +102,7 @@ impl<'t> Assigner<'t> {
         let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
         let mode = StoreMode { moments, is_strict: self.strict };
         let stored = match is_copy {
-            true => value.copy_to_column(from, &definition.column_type, &mode),
+            true => value.assign_to_column(from, &definition.column_type, &mode),
             false => value.cast_to_column(from, &definition.column_type, &mode),
         };
         match stored {

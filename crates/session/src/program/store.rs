@@ -52,7 +52,7 @@ impl Session {
         let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
         let mode = StoreMode { moments, is_strict: taking.is_strict };
         let stored = match taking.is_copy {
-            true => value.copy_to_column(from, to, &mode),
+            true => value.assign_to_column(from, to, &mode),
             false => value.cast_to_column(from, to, &mode),
         };
         match stored {
