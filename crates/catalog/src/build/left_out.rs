@@ -64,7 +64,7 @@ mod tests {
         let mut left_out = LeftOut::default();
         let rows = 3 * ERRORS_MAX as u64;
         for number in (1..=rows).rev() {
-            left_out.add(number, error_code::ER_UNKNOWN_ERROR.with(&[&number.to_string()]));
+            left_out.add(number, error_code::ER_UNKNOWN_ERROR.with(&[&number]));
         }
         assert_eq!(left_out.rows(), rows);
         assert!(
@@ -75,6 +75,6 @@ mod tests {
         );
         let errors: Vec<SqlError> = left_out.into_errors().collect();
         assert_eq!(errors.len(), ERRORS_MAX);
-        assert_eq!(errors[0], error_code::ER_UNKNOWN_ERROR.with(&["1"]));
+        assert_eq!(errors[0], error_code::ER_UNKNOWN_ERROR.with(&[&1]));
     }
 }
