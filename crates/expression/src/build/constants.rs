@@ -62,11 +62,6 @@ impl BindContext {
 
     /// Replaces a constant by what the column stores of it, where it takes it; the plan is then for this constant only.
     pub(super) fn become_stored(&self, column: &Expr, constant: &mut Expr) -> bool {
-        self.become_what_is_stored(column, constant, false)
-    }
-
-    /// As `become_stored`; with `whole` a constant that the column would store of otherwise stays, and is told of.
-    fn become_what_is_stored(&self, column: &Expr, constant: &mut Expr, whole: bool) -> bool {
         let marker = self.marker_value(constant).inspect(|_| self.decide_by(constant));
         let Some(value) = marker.or_else(|| self.constant_value(constant)) else { return false };
         let target = match column.ty.column.kind {
@@ -79,12 +74,9 @@ impl BindContext {
         let stored = value.cast_to_column(&constant.ty.column, &target, &mode);
         let Some(stored) = stored.ok().filter(|stored| !stored.value.is_null()) else { return false };
         let told = stored.problem.map(|problem| problem.to_condition(column_name(column), 1));
-        let stays = whole && told.is_some();
         self.conditions.borrow_mut().extend(told);
-        if !stays {
-            *constant = Expr::literal(stored.value, target.not_null());
-        }
-        !stays
+        *constant = Expr::literal(stored.value, target.not_null());
+        true
     }
 
     /// A constant text beside a column of moments and a number is what the column stores of it; a text of which it stores
@@ -131,9 +123,6 @@ impl BindContext {
                 {}
             // The number 0 is no year's text.
             TypeKind::Year if matches!(self.peek(constant), Some(Value::Int(0))) => self.decide_by(constant),
-            TypeKind::Time { .. } if own.kind.is_numeric() => {
-                self.become_what_is_stored(column, constant, true);
-            }
             TypeKind::Time { .. } | TypeKind::Year => _ = self.become_stored(column, constant),
             kind if kind.has_date() && own.kind.is_numeric() => _ = self.become_stored(column, constant),
             _ => {}
