@@ -15,6 +15,7 @@ use plan::{Plan, PlanKind};
 use super::context::Strictness;
 use super::kept::{Test, parameter, parameters_of, read_piece, types_of, values_of};
 use super::run::Run;
+use super::store::{Taking, is_variable};
 use crate::session::Session;
 use crate::statement::{
     Done, PLAN_ATTEMPTS_MAX, Request, Shield, first_value, keeps_conditions, lone_expression,
@@ -307,7 +308,7 @@ impl Session {
         let is_kept = value_use == ValueUse::Assigned || self.programs.strictness() > Strictness::None;
         let is_strict = is_kept && self.settings.sql_mode.is_strict();
         if let Some(value) = self.piece_at_hand(run, plan, is_strict) {
-            return value.and_then(|value| self.kept_in(run, slot, value));
+            return value.and_then(|value| self.kept_in(run, slot, value, is_variable(plan)));
         }
         let depth = self.begin_inner();
         let mut result = Err(error_code::ER_TABLE_DEF_CHANGED.plain());
@@ -323,7 +324,8 @@ impl Session {
             result = collected.map(|()| rows);
             break;
         }
-        let result = result.and_then(|rows| self.kept_in(run, slot, first_value(rows, &plan.prepared.plan)));
+        let result =
+            result.and_then(|rows| self.kept_in(run, slot, first_value(rows, &plan.prepared.plan), false));
         let result = match result {
             Ok(value) => self.end_statement_transaction(shield).await.map(|()| value),
             Err(error) => Err(error),
@@ -337,11 +339,12 @@ impl Session {
         run: &mut Run,
         slot: Option<usize>,
         (value, from): (Value, ColumnType),
+        is_copy: bool,
     ) -> Result<(Value, ColumnType), SqlError> {
-        match slot {
-            None => Ok((value, from)),
-            Some(slot) => self.assign(run, slot, value, &from).map(|()| (Value::Null, from)),
-        }
+        let Some(slot) = slot else { return Ok((value, from)) };
+        let taking = Taking { is_strict: self.settings.sql_mode.is_strict(), is_copy };
+        self.take(run, slot, (value, &from), taking)?;
+        Ok((Value::Null, from))
     }
 }
 

@@ -7,14 +7,13 @@ use std::sync::{Arc, LazyLock};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use env::coroutine::roomy;
 use env::yield_now;
-use expression::ExprKind;
 use instance::{PiecePlan, SharedProgram, count};
 use program::{Frame, Instruction};
 use schema::ProgramKind;
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
 use super::piece::ValueUse;
-use super::store::{Taking, fits_as_it_is};
+use super::store::{Taking, fits_as_it_is, is_variable};
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
 use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
@@ -57,12 +56,6 @@ fn name_of(shared: &SharedProgram, slot: usize) -> &str {
 pub(super) enum Next {
     At(usize),
     End,
-}
-
-/// Whether the expression is a variable and nothing else: no client gives parameters of such plans.
-fn is_variable(plan: &PiecePlan) -> bool {
-    let expression = lone_expression(&plan.prepared.plan);
-    expression.is_some_and(|expression| matches!(expression.kind, ExprKind::Parameter(_)))
 }
 
 impl Run {

@@ -1,7 +1,10 @@
 //! Giving a variable its value.
 use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, TypeKind, Value};
+use expression::ExprKind;
+use instance::PiecePlan;
 
 use crate::session::Session;
+use crate::statement::lone_expression;
 
 /// An integer that the type keeps without a conversion.
 pub(super) fn fits_as_it_is(value: &Value, to: &ColumnType) -> bool {
@@ -19,6 +22,12 @@ pub(super) struct Taking {
     pub is_strict: bool,
     /// It is the value of a column or another variable, as it is.
     pub is_copy: bool,
+}
+
+/// Whether the expression is a variable and nothing else: no client gives parameters of such plans.
+pub(super) fn is_variable(plan: &PiecePlan) -> bool {
+    let expression = lone_expression(&plan.prepared.plan);
+    expression.is_some_and(|expression| matches!(expression.kind, ExprKind::Parameter(_)))
 }
 
 impl Session {
