@@ -29,7 +29,9 @@ impl Directories for CopyDirectories {
     fn finish(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path.join(MARK))?;
         sync(path)?;
-        path.parent().map_or(Ok(()), sync)
+        // A name alone stands in the directory that the program was started in.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync(parent.unwrap_or(Path::new(".")))
     }
 
     fn remove(&self, path: &Path) {

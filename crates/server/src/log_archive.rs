@@ -82,7 +82,8 @@ pub(crate) async fn close(archive: Option<Arc<Archive>>) {
 
 /// Whether `evenkeel verify` was given an archive.
 pub(crate) fn is_archive(directory: &Path) -> bool {
-    env::real_disk(directory).is_ok_and(|disk| block_on(archive::is_archive(&*disk)))
+    // A disk is made where there is none.
+    directory.is_dir() && env::real_disk(directory).is_ok_and(|disk| block_on(archive::is_archive(&*disk)))
 }
 
 /// Checks every byte of an archive and says what it has. True when nothing is wrong.

@@ -50,7 +50,8 @@ const KINDS: &[Kind] = &[
         case.query.contains("10:11:12.5'") && has_index_of_moments(case)
     }),
     ("the text of no date takes ten characters", |case| {
-        case.wanted.iter().all(|row| row.contains("16383-15-3")) && are_cut(case)
+        let is_it = |row: &&str| row.contains("16383-15-3");
+        !case.wanted.is_empty() && case.wanted.iter().all(is_it) && are_cut(case)
     }),
     ("a BIT or YEAR that is chosen among numbers has its own text", |case| {
         let chooses = ["CASE ", "IF(", "IFNULL(", "COALESCE(", "GREATEST(", "LEAST(", "LAG(", "LEAD("];
@@ -238,7 +239,7 @@ mod tests {
         assert!(of(all, shape, &["1", "2"], &[]).is_none());
         assert!(of(all, shape, &[], &["1"]).is_none());
         let window = "RANK() OVER (ORDER BY JSON)";
-        assert!(of("", window, &["1", "2"], &["2", "1"]).is_some());
+        assert!(of("", window, &["1", "2"], &["3", "4"]).is_some());
         assert!(of("", window, &["1", "2", "3"], &["4", "5", "6"]).is_none());
     }
 }
