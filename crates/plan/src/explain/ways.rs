@@ -1,15 +1,16 @@
 //! What EXPLAIN has for the way to a table's rows: its type, its keys, how much of them is used and what it is compared with.
 //!
 //! Callers: the rows of traditional EXPLAIN, and the tables of its JSON.
+use super::words::column_names;
 use crate::access::{AccessPath, IndexMerge, MergeKind, MergePart, RangeCondition, TableAccess, key_length};
-use expression::{Expr, ExprKind};
+use expression::{Expr, ExprKind, for_each_operand};
 
 /// MySQL's word for the way in.
 pub fn access_type(access: &TableAccess) -> &'static str {
     match &access.path {
         AccessPath::FullScan => "ALL",
         AccessPath::IndexScan { .. } => "index",
-        AccessPath::Point { key, .. } if key.iter().any(reads_frame) => "eq_ref",
+        AccessPath::Point { key, .. } if key.iter().any(reads_columns) => "eq_ref",
         AccessPath::Point { .. } => "const",
         AccessPath::Ranges { ranges, .. } => {
             let single = ranges.len() == 1 && ranges[0].parts.iter().all(is_single_value);
@@ -35,6 +36,13 @@ fn is_single_value(condition: &crate::KeyCondition) -> bool {
 pub fn reads_frame(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Column(_))
         || matches!(&expr.kind, ExprKind::Cast(inner) if reads_frame(inner))
+}
+
+/// Whether the value is computed of another table's columns.
+fn reads_columns(expr: &Expr) -> bool {
+    let mut reads = matches!(expr.kind, ExprKind::Column(_));
+    for_each_operand(expr, &mut |operand| reads |= reads_columns(operand));
+    reads
 }
 
 pub fn key_text(access: &TableAccess) -> Option<String> {
@@ -86,10 +94,17 @@ fn length_of(access: &TableAccess, index: usize, used: usize) -> String {
     length.to_string()
 }
 
-/// What the key is compared with: `const`, or `func` for a value from another table.
+/// What the key is compared with: another table's column, `func` for what is computed of some, or `const`.
 pub fn reference_text(access: &TableAccess) -> Option<String> {
-    let word = |expr: &Expr| if reads_frame(expr) { "func" } else { "const" };
-    let words: Vec<&str> = match &access.path {
+    let word = |expr: &Expr| {
+        let names = column_names(std::slice::from_ref(expr));
+        match names.as_slice() {
+            [] if !reads_columns(expr) => "const".to_owned(),
+            [name] if reads_frame(expr) => name.clone(),
+            _ => "func".to_owned(),
+        }
+    };
+    let words: Vec<String> = match &access.path {
         AccessPath::Point { key, .. } => key.iter().map(word).collect(),
         AccessPath::Ranges { ranges, .. } if access_type(access) == "ref" => ranges[0]
             .parts
@@ -97,7 +112,7 @@ pub fn reference_text(access: &TableAccess) -> Option<String> {
             .map(|part| match part {
                 crate::KeyCondition::OneOf(values) => word(&values[0]),
                 crate::KeyCondition::SameAs(value) => word(value),
-                _ => "const",
+                _ => "const".to_owned(),
             })
             .collect(),
         _ => return None,
