@@ -116,28 +116,37 @@ pub(crate) fn filled(pieces: &[(&str, Option<char>)], mut value: impl FnMut(char
     text
 }
 
+/// The template with values of `list` in its places: each value of a single place in turn, random ones of several. At most
+/// `most` are made.
+pub(crate) fn expressions(
+    pieces: &[(&str, Option<char>)],
+    list: impl Fn(char) -> &'static [&'static str],
+    most: usize,
+    random: &mut Random,
+) -> Vec<String> {
+    let places: Vec<char> = pieces.iter().filter_map(|(_, place)| *place).collect();
+    if let [letter] = places.as_slice() {
+        let values = list(*letter).iter().take(most);
+        return values.map(|value| filled(pieces, |_| (*value).to_owned())).collect();
+    }
+    let mut made: Vec<String> = Vec::new();
+    for _ in 0..if places.is_empty() { 1 } else { most } {
+        let expression = filled(pieces, |letter| random.pick(list(letter)).to_owned());
+        if !made.contains(&expression) {
+            made.push(expression);
+        }
+    }
+    made
+}
+
 pub fn cells_of(template: &str) -> Vec<Cell> {
     let pieces = pieces(template);
     let places: Vec<char> = pieces.iter().filter_map(|(_, place)| *place).collect();
     let most = CELLS_MAX[places.len().min(CELLS_MAX.len() - 1)];
-    let plain = |expression| Cell { expression, parameters: Vec::new() };
     let mut random = Random::of(template);
-    let mut cells: Vec<Cell> = Vec::new();
-    match places.as_slice() {
-        [] => cells.push(plain(template.to_owned())),
-        [letter] => {
-            let all = arguments::list(*letter).iter().take(most);
-            cells.extend(all.map(|value| plain(filled(&pieces, |_| (*value).to_owned()))));
-        }
-        _ => {
-            for _ in 0..most {
-                let cell = plain(filled(&pieces, |letter| random.pick(arguments::list(letter)).to_owned()));
-                if !cells.contains(&cell) {
-                    cells.push(cell);
-                }
-            }
-        }
-    }
+    let plain = expressions(&pieces, arguments::list, most, &mut random);
+    let mut cells: Vec<Cell> =
+        plain.into_iter().map(|expression| Cell { expression, parameters: Vec::new() }).collect();
     if !places.is_empty() {
         let expression = filled(&pieces, |_| "?".to_owned());
         for _ in 0..PREPARED_MAX {

@@ -13,6 +13,7 @@ mod known;
 mod recording;
 mod server;
 mod templates;
+mod type_arguments;
 mod types;
 
 pub use grid::{Difference, Grid};

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use env::Disk;
 use instance::Directories;
 
+use crate::data_directory::folder_of;
+
 const MARK: &str = "clone-unfinished";
 const OWNER_ONLY: u32 = 0o700;
 
@@ -29,9 +31,7 @@ impl Directories for CopyDirectories {
     fn finish(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path.join(MARK))?;
         sync(path)?;
-        // A name alone stands in the directory that the program was started in.
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        sync(parent.unwrap_or(Path::new(".")))
+        sync(folder_of(path))
     }
 
     fn remove(&self, path: &Path) {

@@ -21,9 +21,6 @@ use crate::progress::Stage;
 /// Records of nobody: those that come again because of a rival.
 const NO_WRITER: u64 = 0;
 
-/// So many pieces of records at most are taken up in one turn.
-const PIECES_MAX: usize = 3;
-
 /// While rows are read, sorted and written.
 impl Pause for CatchUp {
     fn pause<'a>(&'a mut self, _: usize) -> Pin<Box<dyn Future<Output = Result<(), SqlError>> + 'a>> {
@@ -56,11 +53,6 @@ pub(super) struct CatchUp {
     stream: Option<AttachedStream>,
     backlog: Backlog,
     pub work: BuildWork,
-    /// How many records the last round had.
-    last_round: usize,
-    /// How many pieces of records are taken up before others have a turn: more when those who write are faster, so that they
-    /// get slower and the rounds shorter.
-    pieces: usize,
     /// Changes of other tables that have rounds of their own, behind those of this one: their records are put by together.
     pub followed: Vec<CatchUp>,
 }
@@ -93,16 +85,7 @@ impl CatchUp {
         let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         reader.take_snapshot();
         let backlog = Backlog::new(&work.space);
-        let catch_up = CatchUp {
-            table: table.clone(),
-            stream,
-            backlog,
-            work,
-            last_round: 0,
-            pieces: 1,
-            followed: Vec::new(),
-        };
-        Ok((catch_up, reader))
+        Ok((CatchUp { table: table.clone(), stream, backlog, work, followed: Vec::new() }, reader))
     }
 
     /// Keeps what the streams have for later, so that their memory stays small.
@@ -170,12 +153,6 @@ impl CatchUp {
         let mut reader = engine.begin(Isolation::ReadCommitted, AccessMode::ReadOnly);
         let mut round = self.backlog.begin_round().await?;
         let mut report = RoundReport { records: round.count, ..RoundReport::default() };
-        // What comes while a round goes on is the next one.
-        if self.last_round > 0 && round.count > self.last_round / 2 {
-            self.pieces = (self.pieces + 1).min(PIECES_MAX);
-        }
-        self.last_round = round.count;
-        let mut pieces = 0;
         loop {
             let records = round.next().await?;
             if records.is_empty() {
@@ -184,10 +161,7 @@ impl CatchUp {
             reader.begin_statement();
             self.apply(target, (&mut *change, &mut reader), (&records, &open), &mut report).await?;
             self.put_by().await?;
-            pieces += 1;
-            if pieces % self.pieces == 0 {
-                env::yield_now().await;
-            }
+            env::yield_now().await;
         }
     }
 

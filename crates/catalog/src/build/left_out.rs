@@ -4,9 +4,6 @@
 //! at least as many as a client can ask for. Made by `fill`.
 use datum::SqlError;
 
-/// More conditions are never kept for a client (`max_error_count`).
-const ERRORS_MAX: usize = 65_535;
-
 #[derive(Default)]
 pub struct LeftOut {
     rows: u64,
@@ -16,6 +13,9 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    /// More conditions are never kept for a client (`max_error_count`).
+    pub const ERRORS_MAX: usize = 65_535;
+
     pub fn add(&mut self, number: u64, error: SqlError) {
         let (word, bit) = place_of(number);
         if self.numbers.len() <= word {
@@ -24,7 +24,7 @@ impl LeftOut {
         self.numbers[word] |= bit;
         self.rows += 1;
         self.errors.push((number, error));
-        if self.errors.len() >= 2 * ERRORS_MAX {
+        if self.errors.len() >= 2 * Self::ERRORS_MAX {
             self.keep_first();
         }
     }
@@ -46,7 +46,7 @@ impl LeftOut {
 
     fn keep_first(&mut self) {
         self.errors.sort_by_key(|(number, _)| *number);
-        self.errors.truncate(ERRORS_MAX);
+        self.errors.truncate(Self::ERRORS_MAX);
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn the_first_errors_stay_in_their_order() {
         let mut left_out = LeftOut::default();
-        let rows = 3 * ERRORS_MAX as u64;
+        let rows = 3 * LeftOut::ERRORS_MAX as u64;
         for number in (1..=rows).rev() {
             left_out.add(number, error_code::ER_UNKNOWN_ERROR.with(&[&number]));
         }
@@ -74,7 +74,7 @@ mod tests {
                 && !left_out.contains(rows + 1)
         );
         let errors: Vec<SqlError> = left_out.into_errors().collect();
-        assert_eq!(errors.len(), ERRORS_MAX);
+        assert_eq!(errors.len(), LeftOut::ERRORS_MAX);
         assert_eq!(errors[0], error_code::ER_UNKNOWN_ERROR.with(&[&1]));
     }
 }

@@ -3,7 +3,7 @@
 //! Callers: the rows of traditional EXPLAIN, and the tables of its JSON.
 use super::words::column_names;
 use crate::access::{AccessPath, IndexMerge, MergeKind, MergePart, RangeCondition, TableAccess, key_length};
-use expression::{Expr, ExprKind, for_each_operand};
+use expression::{Expr, ExprKind, positions_read};
 
 /// MySQL's word for the way in.
 pub fn access_type(access: &TableAccess) -> &'static str {
@@ -40,9 +40,9 @@ pub fn reads_frame(expr: &Expr) -> bool {
 
 /// Whether the value is computed of another table's columns.
 fn reads_columns(expr: &Expr) -> bool {
-    let mut reads = matches!(expr.kind, ExprKind::Column(_));
-    for_each_operand(expr, &mut |operand| reads |= reads_columns(operand));
-    reads
+    let mut positions = Vec::new();
+    positions_read(expr, &mut positions);
+    !positions.is_empty()
 }
 
 pub fn key_text(access: &TableAccess) -> Option<String> {

@@ -32,7 +32,8 @@ fn read_into(path: &Path, depth: usize, options: &mut Vec<FileOption>) -> Result
     }
     let bytes = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8 text", path.display()))?;
-    let mut in_group = false;
+    // Whether the group is ours, once there is one.
+    let mut in_group = None;
     for (index, line) in text.lines().enumerate() {
         let place = format!("{}:{}", path.display(), index + 1);
         let line = line.trim();
@@ -43,8 +44,10 @@ fn read_into(path: &Path, depth: usize, options: &mut Vec<FileOption>) -> Result
             include(directive, path, &place, depth, options)?;
         } else if let Some(group) = line.strip_prefix('[') {
             let name = group.split(']').next().unwrap_or(group);
-            in_group = GROUPS.contains(&name.trim());
-        } else if in_group {
+            in_group = Some(GROUPS.contains(&name.trim()));
+        } else if in_group.is_none() {
+            return Err(format!("{place}: an option stands before the first group; write [mysqld] above it"));
+        } else if in_group == Some(true) {
             let (name, value) = match line.split_once('=') {
                 Some((name, value)) => (name, Some(read_value(value))),
                 None => (strip_comment(line), None),
@@ -169,6 +172,8 @@ mod tests {
         assert!(read(&circle).expect_err("endless").contains("include each other"));
         let unknown = write(&here, "unknown.cnf", "\n!import x\n");
         assert!(read(&unknown).expect_err("no such directive").contains("unknown.cnf:2"));
+        let outside = write(&here, "outside.cnf", "# comment\nport=9\n[mysqld]\n");
+        assert!(read(&outside).expect_err("no group").contains("outside.cnf:2"));
         assert!(read(&here.join("absent.cnf")).expect_err("absent").contains("absent.cnf"));
         fs::remove_dir_all(here).expect("removable");
     }

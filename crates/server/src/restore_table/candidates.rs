@@ -13,6 +13,7 @@ use env::local::{ThreadSpawner, block_on};
 
 use crate::backup_file::read_key;
 use crate::copy_directory::refuse_unfinished;
+use crate::data_directory::folder_of;
 
 /// A backup that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +55,10 @@ pub(crate) fn find(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result
         return Ok(found);
     }
     let is_one_file = fs::metadata(place).map_err(|error| cannot(&error))?.is_file();
-    let folder = if is_one_file {
-        place.parent().filter(|folder| !folder.as_os_str().is_empty())
-    } else {
-        Some(place)
-    };
+    let folder = if is_one_file { folder_of(place) } else { place };
     let key = key_file.map(read_key).transpose()?;
     let mut files: Vec<(PathBuf, BackupHead, u64)> = Vec::new();
-    for entry in fs::read_dir(folder.unwrap_or(Path::new("."))).map_err(|error| cannot(&error))? {
+    for entry in fs::read_dir(folder).map_err(|error| cannot(&error))? {
         let path = entry.map_err(|error| cannot(&error))?.path();
         if path.is_dir() {
             if !is_one_file && is_data_directory(&path) {

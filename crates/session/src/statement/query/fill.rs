@@ -6,7 +6,7 @@
 //! does not in what it costs alone. It is a transaction of its own, which takes no further locks once the trees are there.
 use std::sync::Arc;
 
-use catalog::{LockGuard, LockMode, SchemaChange, TableFill, TableRows};
+use catalog::{LeftOut, LockGuard, LockMode, SchemaChange, TableFill, TableRows};
 use datum::{SqlError, Value};
 use definition::TableName;
 use engine::{EntryBatch, TreeId, WaitPolicy};
@@ -21,8 +21,6 @@ use session_state::guard::Shield;
 
 /// How often those who use the table are asked to make room.
 const REQUESTS_MAX: usize = 4;
-/// Conditions that a client may ask for at most (`max_error_count`).
-const ERRORS_MAX: usize = 65_535;
 
 /// A table that a running statement fills.
 pub struct FilledTable {
@@ -166,7 +164,7 @@ impl Session {
                         return Err(error);
                     }
                     left_out.count += 1;
-                    if left_out.errors.len() < ERRORS_MAX {
+                    if left_out.errors.len() < LeftOut::ERRORS_MAX {
                         left_out.errors.push(error);
                     }
                 }
