@@ -16,6 +16,7 @@ mod gauges;
 mod host_files;
 mod instance;
 mod kill;
+mod literals;
 pub mod logs;
 mod plan_cache;
 mod plan_shape;
@@ -43,6 +44,7 @@ pub use gauges::Gauges;
 pub use host_files::{HostFiles, HostPath, read_error, write_error};
 pub use instance::{EngineStatus, Instance, InstanceConfig, LogLevel, SleepFuture, Timer};
 pub use kill::{Handled, KillKind, KillSwitch};
+pub use literals::literal_value;
 pub use plan_cache::{
     ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, SettingHint, StatementText, TextKey, TypedPlan,
     is_kept,

@@ -22,7 +22,7 @@ pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, dig
 pub use entry::{LiteralUse, ParseOptions, Parsed, ParsedPiece, Piece, parse, parse_one, parse_piece};
 pub use error::{ParseError, ParseErrorKind};
 pub use fuzz::fuzz_one;
-pub use grammar::ProgramNames;
+pub use grammar::{ProgramNames, unescape_string};
 pub use lexer::keywords;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;

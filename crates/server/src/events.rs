@@ -20,7 +20,7 @@ pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool) {
     }
     server.events.switch(setting == "ON");
     let (server, workers) = (server.clone(), pool.clone());
-    let start = move |event: session::EventRun| {
+    let start = move |event: statements::EventRun| {
         let worker = workers.least_loaded().clone();
         let burden = worker.burden();
         worker.run(move || {
@@ -31,7 +31,7 @@ pub(crate) fn start(server: &Arc<Instance>, pool: &WorkerPool) {
         });
     };
     pool.first().run(move || {
-        spawn(session::schedule_events(server, crate::FAMILIES, start));
+        spawn(statements::schedule_events(server, crate::FAMILIES, start));
     });
 }
 

@@ -19,7 +19,7 @@ mod statement;
 pub use applying::Applying;
 pub use families::{Families, FamilyFuture};
 pub use privileges::{Privileges, changes_accounts, column_privileges, listed};
-pub use program::{ER_NO_SUCH_USER, EventRun, program_kind, schedule_events, shared_of};
+pub use program::{program_kind, shared_of};
 pub use replication::stream_error;
 pub use session::{ConnectionLimits, Session, StatementId};
 pub use session_state::command_counters::counter_of_plan;

@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// `SET NAMES` by collation, as the handshake does it.
-    pub(crate) fn set_client_collation(&mut self, collation: collation::CollationId) {
+    pub fn set_client_collation(&mut self, collation: collation::CollationId) {
         let charset = Setting::text(collation.charset().name());
         for name in ["character_set_client", "character_set_results", "character_set_connection"] {
             self.variables.set_by_name(name, charset.clone());

@@ -26,10 +26,10 @@ fn with_scheduler_by(timer: Arc<dyn Timer>, test: impl AsyncFnOnce(Arc<Instance>
         let server = serve(engine::Engine::in_memory(), timer).await;
         server.set_log(log);
         server.events.switch(true);
-        let start = |event: session::EventRun| {
+        let start = |event: statements::EventRun| {
             tokio::task::spawn_local(event.run());
         };
-        tokio::task::spawn_local(session::schedule_events(server.clone(), &statements::Statements, start));
+        tokio::task::spawn_local(statements::schedule_events(server.clone(), &statements::Statements, start));
         let mut client = Client::connect(&server).await;
         client.query("create database d").await;
         client.query("use d").await;

@@ -18,6 +18,7 @@ use parser::ast::{ExplainTarget, Into, StatementKind};
 use session::{Done, Families, FamilyFuture, Request, ResultSink, Session, Shield};
 
 use caller::Caller;
+pub use programs::{EventRun, schedule_events};
 
 /// The families of both crates.
 pub struct Statements;

@@ -51,4 +51,5 @@ mod view;
 mod window;
 
 pub use self::core::Parser;
+pub use self::literal::unescape_string;
 pub use self::program::ProgramNames;

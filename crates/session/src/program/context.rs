@@ -230,7 +230,7 @@ impl Session {
         }
         let privileges = Privileges::of_account(&self.instance, user, host);
         if privileges.account().is_none() {
-            return Err(ER_NO_SUCH_USER.with(&[&user, &host]));
+            return Err(error_code::ER_NO_SUCH_USER.with(&[&user, &host]));
         }
         let saved = SavedAccount {
             privileges: std::mem::replace(&mut self.privileges, privileges),
@@ -244,5 +244,3 @@ impl Session {
 
 pub(super) const ER_STACK_OVERRUN: datum::ErrorCode =
     datum::ErrorCode::new(1436, "HY000", "Thread stack overrun: stored programs call each other too deep");
-pub const ER_NO_SUCH_USER: datum::ErrorCode =
-    datum::ErrorCode::new(1449, "HY000", "The user specified as a definer ('%s'@'%s') does not exist");

@@ -20,7 +20,7 @@ use crate::statement::parse_error;
 
 impl Session {
     /// The program as it is run.
-    pub(super) fn shared_program(&self, live: &Arc<LiveProgram>) -> Result<Arc<SharedProgram>, SqlError> {
+    pub fn shared_program(&self, live: &Arc<LiveProgram>) -> Result<Arc<SharedProgram>, SqlError> {
         let table = self.table_of_trigger(&live.definition)?;
         if let Some(shared) = self.instance.programs.get(live.id) {
             let is_same = match (&shared.table, &table) {

@@ -9,7 +9,6 @@ use parser::ast::{CreateProgram, DataAccess, Definer, DropStored, RoutineKind, S
 use schema::{ProgramAccess, ProgramDef, ProgramKind};
 
 use crate::caller::Caller;
-use session::ER_NO_SUCH_USER;
 use session::{Done, Request, Shield};
 use session::{program_kind, shared_of};
 
@@ -188,7 +187,7 @@ impl Caller<'_> {
                     &[auth::DynamicPrivilege::AllowNonexistentDefiner],
                     "SUPER or ALLOW_NONEXISTENT_DEFINER",
                 )?;
-                self.shared().note(ER_NO_SUCH_USER.with(&[&named.0, &named.1]));
+                self.shared().note(error_code::ER_NO_SUCH_USER.with(&[&named.0, &named.1]));
             }
         }
         Ok(named)

@@ -5,7 +5,6 @@ pub(super) mod cursor;
 pub(super) mod dive;
 pub(super) mod evaluate;
 pub(super) mod fill;
-pub(super) mod literals;
 pub(super) mod optimizer_trace;
 pub(super) mod plan_cache;
 pub(super) mod plan_tables;

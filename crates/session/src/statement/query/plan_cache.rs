@@ -7,8 +7,7 @@ use expression::ReadParameter;
 use parser::{Digest, digest};
 
 use crate::session::Session;
-use crate::statement::query::literals::literal_value;
-use instance::{PlanEnvironment, PreparedPlan, count};
+use instance::{PlanEnvironment, PreparedPlan, count, literal_value};
 
 impl Session {
     /// The digest of a text that may have a kept plan.

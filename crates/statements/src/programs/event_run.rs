@@ -6,20 +6,14 @@ use std::sync::Arc;
 
 use auth::Privilege;
 use catalog::{LiveProgram, LockMode, LockName};
-use datum::{Condition, Severity, SqlError};
+use datum::{Severity, SqlError, error_code};
 use instance::{DueEvent, Instance, LogLevel, SharedProgram};
 use schema::{ProgramDef, ProgramKind};
+use session::{ConnectionInfo, Families, Session, Shield};
 use variables::Setting;
 
-use super::context::ER_NO_SUCH_USER;
-use super::host::NoClient;
-use super::run::Run;
 use super::scheduler::SCHEDULER_USER;
-use crate::families::Families;
-use crate::session::Session;
-use crate::statement::{Done, IdentifierUse, Shield, StatementWork};
-use session_state::connection_info::ConnectionInfo;
-use session_state::sink::ResultSink;
+use crate::caller::Caller;
 
 /// An event that is to be executed now; it may begin on any thread.
 pub struct EventRun {
@@ -39,8 +33,9 @@ impl EventRun {
         let account = (definition.definer_user.as_str(), definition.definer_host.as_str());
         let id = instance.next_connection_id();
         let connection = ConnectionInfo::internal(id, (SCHEDULER_USER, "localhost"), account);
-        let mut session = Session::new(instance, families, connection);
-        session.process.update(|activity| {
+        let mut own = Session::new(instance, families, connection);
+        let mut session = Caller(&mut own);
+        session.process().update(|activity| {
             activity.user.clone_from(&definition.definer_user);
             activity.host.clone_from(&definition.definer_host);
             activity.command = "Connect";
@@ -60,41 +55,15 @@ impl EventRun {
             Ok(None) => {}
             Err(error) => session.tell_of_event(definition, LogLevel::Error, &error.message),
         }
-        session.close().await;
+        own.close().await;
     }
 }
 
-struct EventWork {
-    shared: Arc<SharedProgram>,
-}
-
-impl StatementWork for EventWork {
-    fn identifier_use(&self) -> IdentifierUse {
-        IdentifierUse::Other
-    }
-
-    async fn run(
-        self,
-        session: &mut Session,
-        shield: &Shield,
-        sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
-        let depth = session.programs.depth();
-        let mut run = Run::new(self.shared.clone());
-        let result = match session.enter_program(&self.shared) {
-            Ok(()) => Box::pin(session.run_program(&mut run, shield, sink)).await,
-            Err(error) => Err(error),
-        };
-        session.leave_programs(depth);
-        result.map(|()| Done::ok())
-    }
-}
-
-impl Session {
+impl Caller<'_> {
     /// The event as it is now, if it is still the one that was due.
     async fn note_execution(&mut self, due: &DueEvent) -> Result<Option<Arc<LiveProgram>>, SqlError> {
         let _locks = self.lock_event(&due.event.definition).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let Some(live) = catalog.program_by_id(due.event.id) else { return Ok(None) };
         if due.is_stale {
             return Ok(Some(live));
@@ -116,20 +85,8 @@ impl Session {
 
     async fn execute_event(&mut self, live: &Arc<LiveProgram>) {
         let definition = &live.definition;
-        self.begin_command();
-        self.start_statement(false);
-        self.show_activity("Connect", Some(definition.body.as_bytes()), std::time::Instant::now());
-        let result = match self.prepare_event(live) {
-            Ok(shared) => self.run_guarded_statement(false, EventWork { shared }, &mut NoClient).await,
-            Err(error) => Err(error),
-        };
-        self.end_observation(definition.body.as_bytes(), &result);
-        self.process.kill.clear_query();
-        if let Err(error) = &result {
-            self.shared.diagnostics.lock().add_error(error);
-        }
-        let conditions: Vec<Condition> = self.shared.diagnostics.lock().conditions().to_vec();
-        for condition in &conditions {
+        let prepared = self.prepare_event(live);
+        for condition in self.run_event(prepared, definition.body.as_bytes()).await {
             let level = match condition.severity {
                 Severity::Error => LogLevel::Error,
                 Severity::Warning => LogLevel::Warning,
@@ -147,27 +104,23 @@ impl Session {
             let (database, name) = (&definition.database, &definition.name);
             let told =
                 format!("Event Scheduler: [{user}@{host}].[{database}.{name}] execution failed, {why}");
-            self.instance.log_at(LogLevel::Error, &told);
+            self.instance().log_at(LogLevel::Error, &told);
         };
-        if self.privileges.account().is_none() {
+        if self.privileges().account().is_none() {
             refuse("failed to authenticate the user.");
-            return Err(ER_NO_SUCH_USER.with(&[user, host]));
+            return Err(error_code::ER_NO_SUCH_USER.with(&[user, host]));
         }
         if self.require_database(Privilege::Event, &definition.database).is_err() {
             refuse("user no longer has EVENT privilege.");
-            return Err(datum::error_code::ER_DBACCESS_DENIED_ERROR.with(&[
-                user,
-                host,
-                &definition.database,
-            ]));
+            return Err(error_code::ER_DBACCESS_DENIED_ERROR.with(&[user, host, &definition.database]));
         }
         let shared = self.shared_program(live)?;
         if let Some(collation) = collation::CollationId::by_name(&definition.collation_connection) {
             self.set_client_collation(collation);
         }
-        self.variables.set_by_name("character_set_client", Setting::text(&definition.charset_client));
+        self.variables_mut().set_by_name("character_set_client", Setting::text(&definition.charset_client));
         if let Some(event) = &definition.event {
-            self.variables.set_by_name("time_zone", Setting::text(&event.time_zone));
+            self.variables_mut().set_by_name("time_zone", Setting::text(&event.time_zone));
         }
         self.refresh_settings();
         self.set_database(Some(definition.database.as_str().into()));
@@ -177,12 +130,12 @@ impl Session {
     /// The event has been executed for the last time.
     async fn drop_ended(&mut self, live: &Arc<LiveProgram>) -> Result<(), SqlError> {
         let _locks = self.lock_event(&live.definition).await?;
-        let catalog = self.instance.catalog().clone();
+        let catalog = self.instance().catalog().clone();
         let Some(live) = catalog.program_by_id(live.id) else { return Ok(()) };
         let mut change = catalog.begin_change();
         change.remove_program(&live).await?;
         self.commit_unlogged(change, &Shield::default()).await?;
-        self.instance.programs.forget(live.id);
+        self.instance().programs.forget(live.id);
         Ok(())
     }
 
@@ -190,6 +143,6 @@ impl Session {
         let (user, host) = (&definition.definer_user, &definition.definer_host);
         let (database, name) = (&definition.database, &definition.name);
         let told = format!("Event Scheduler: [{user}@{host}][{database}.{name}] {message}");
-        self.instance.log_at(level, &told);
+        self.instance().log_at(level, &told);
     }
 }

@@ -1,6 +1,7 @@
-//! The literals of a text as the values of a plan that is shared by digest.
+//! The literals of a text as the values of a plan that is shared by digest. Called for each text that has a kept plan.
+use bumpalo::Bump;
 use datum::{Decimal, Value};
-use parser::{LiteralKind, LiteralSpan};
+use parser::{LiteralKind, LiteralSpan, unescape_string};
 
 /// The value of a literal; `None` for one that must be parsed in full (the plan cache is then not used).
 pub fn literal_value(text: &[u8], literal: &LiteralSpan, backslash_escapes: bool) -> Option<Value> {
@@ -26,45 +27,17 @@ fn parse_unsigned(digits: &[u8]) -> Option<u64> {
 }
 
 /// The content of a quoted string.
-fn string_value(bytes: &[u8], escaped: bool, backslash_escapes: bool) -> Option<Vec<u8>> {
-    let (quote, rest) = bytes.split_first()?;
-    let content = rest.strip_suffix(&[*quote])?;
-    if !escaped {
-        return Some(content.to_vec());
+fn string_value(quoted: &[u8], escaped: bool, backslash_escapes: bool) -> Option<Vec<u8>> {
+    if escaped {
+        return Some(unescape_string(quoted, backslash_escapes, &Bump::new()).to_vec());
     }
-    let mut value = Vec::with_capacity(content.len());
-    let mut rest = content.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte == *quote {
-            // Inside the quotes a quote is always doubled.
-            rest.next();
-            value.push(byte);
-        } else if byte == b'\\' && backslash_escapes {
-            unescape(rest.next()?, &mut value);
-        } else {
-            value.push(byte);
-        }
-    }
-    Some(value)
-}
-
-fn unescape(byte: u8, value: &mut Vec<u8>) {
-    match byte {
-        b'0' => value.push(0),
-        b'b' => value.push(8),
-        b'n' => value.push(b'\n'),
-        b'r' => value.push(b'\r'),
-        b't' => value.push(b'\t'),
-        b'Z' => value.push(26),
-        // In a pattern the backslash is the pattern's own.
-        b'%' | b'_' => value.extend_from_slice(&[b'\\', byte]),
-        other => value.push(other),
-    }
+    let (quote, rest) = quoted.split_first()?;
+    rest.strip_suffix(&[*quote]).map(<[u8]>::to_vec)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::query::literals::*;
+    use super::*;
     use parser::ast::Span;
 
     fn value(kind: LiteralKind, escaped: bool, text: &str) -> Option<Value> {

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use instance::{Instance, LogLevel, ProcessEntry};
 use schema::ProgramKind;
+use session::Families;
 
 use super::event_run::EventRun;
-use crate::families::Families;
 
-pub(crate) const SCHEDULER_USER: &str = "event_scheduler";
+pub(super) const SCHEDULER_USER: &str = "event_scheduler";
 /// The longest sleep; longer ones are taken in parts.
 const SLEEP_MAX: Duration = Duration::from_secs(86_400);
 
