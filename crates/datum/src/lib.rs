@@ -28,9 +28,9 @@ pub use decimal::{COMPUTED_DIGITS_MAX, Decimal, DecimalOverflow, PRECISION_MAX, 
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use json::path as json_path;
 pub use json::{
-    InvalidJson, JSON_DEPTH_MAX, Json, JsonMap, compare_documents, json_key, json_of, json_of_text,
-    json_shown, json_shown_text, json_text, normalize_json, opaque as json_opaque, opaque_of, parse_json,
-    read_json, typed_elements, typed_value, write_json_string,
+    InvalidJson, JSON_DEPTH_MAX, Json, JsonMap, StoredJson, compare_documents, json_key, json_of,
+    json_of_text, json_shown, json_shown_text, json_text, normalize_json, opaque as json_opaque, opaque_of,
+    parse_json, read_json, stored_array, typed_elements, typed_value, write_json_string,
 };
 pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
 pub use moment::{MomentContext, NoMoment, fraction_digits};

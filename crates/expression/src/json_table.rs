@@ -1,10 +1,11 @@
 //! What JSON_TABLE needs of documents: paths, and values of its columns.
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use datum::json_path::Path;
+use datum::json_path::{Path, Walked};
 use datum::{
-    ColumnType, ConversionProblem, Json, SqlError, StoreMode, TypeKind, Value, error_code, json_of_text,
-    json_shown_text, json_text, parse_json, read_json,
+    ColumnType, ConversionProblem, Json, SqlError, StoreMode, StoredJson, TypeKind, Value, error_code,
+    json_of_text, json_shown_text, normalize_json,
 };
 
 use crate::call::json_scalar;
@@ -21,20 +22,23 @@ impl JsonPath {
         Path::parse(text).map(|path| JsonPath(Arc::new(path)))
     }
 
-    pub fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+    pub fn select<'d>(&self, document: StoredJson<'d>) -> Vec<StoredJson<'d>> {
         self.0.select(document)
     }
 }
 
-/// The document of a value, `None` for NULL; error 3141 for a text that is none, 3144 for bytes.
-pub fn table_document(value: &Value, column: &ColumnType) -> Result<Option<Json>, SqlError> {
+/// The stored text of a value's document, `None` for NULL; error 3141 for a text that is none, 3144 for bytes.
+pub fn table_document<'v>(value: &'v Value, column: &ColumnType) -> Result<Option<Cow<'v, str>>, SqlError> {
     match value {
         Value::Null => Ok(None),
-        Value::Json(text) => Ok(Some(read_json(text))),
+        Value::Json(text) => Ok(Some(Cow::Borrowed(text))),
         Value::Bytes(_) if !column.is_text() => Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"])),
         Value::Bytes(_) => {
             let text = json_of_text(value, column);
-            parse_json(text.as_bytes()).map(Some).map_err(|invalid| invalid.in_function(1, "json_table"))
+            let stored = normalize_json(text.as_bytes());
+            stored
+                .map(|text| Some(text.into_string().into()))
+                .map_err(|invalid| invalid.in_function(1, "json_table"))
         }
         _ => Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&1, &"json_table"])),
     }
@@ -42,20 +46,21 @@ pub fn table_document(value: &Value, column: &ColumnType) -> Result<Option<Json>
 
 /// A part of a document as a value of the column `name`.
 pub fn table_value(
-    document: &Json,
+    part: StoredJson<'_>,
     column: &ColumnType,
     name: &str,
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
-    if document.is_null() {
+    if part.is_null() {
         return Ok(Value::Null);
     }
     if column.kind == TypeKind::Json {
-        return Ok(Value::Json(json_text(document).into_boxed_str()));
+        return Ok(Value::Json(part.text().into()));
     }
-    if document.is_array() || document.is_object() {
+    if part.is_array() || part.is_object() {
         return Err(error_code::ER_WRONG_JSON_TABLE_VALUE.with(&[&name]));
     }
+    let document = &part.read();
     let text = |document: &Json| {
         let type_of_text = ColumnType::varchar(u32::MAX, collation::CollationId::UTF8MB4_BIN);
         let shown = match document {

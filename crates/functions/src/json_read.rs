@@ -1,13 +1,13 @@
 //! JSON functions that make documents or look into them.
 use collation::CollationId;
 use datum::{
-    ColumnType, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code, json_shown_text,
-    parse_json,
+    ColumnType, Json, JsonMap, SqlError, StoredJson, TypeKind, Value, compare_documents, error_code,
+    json_shown_text, parse_json, stored_array,
 };
 
 use expression::BindContext;
 use expression::call::infer::{infer_json, integer_type, text_column};
-use expression::call::json::json;
+use expression::call::json::{array_of_stored, json};
 use expression::call::width::text_width;
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprType};
@@ -154,18 +154,19 @@ fn json_valid(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// One path without wildcards gives the value itself, anything else an array of what was found.
 fn json_extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(document) = arguments.document("json_extract", 0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.stored_document("json_extract", 0)? else { return Ok(Value::Null) };
+    let document = StoredJson::new(&text);
     let mut found = Vec::new();
     let mut is_single = arguments.len() == 2;
     for index in 1..arguments.len() {
         let Some(path) = arguments.path(index)? else { return Ok(Value::Null) };
         is_single &= !path.has_wildcard();
-        found.extend(path.select(&document));
+        found.extend(path.select(document));
     }
     match found.as_slice() {
         [] => Ok(Value::Null),
-        [value] if is_single => json(value),
-        values => json(&Json::Array(values.iter().map(|value| (*value).clone()).collect())),
+        [value] if is_single => Ok(Value::Json(value.text().into())),
+        values => array_of_stored(values),
     }
 }
 
@@ -185,21 +186,22 @@ fn contains(target: &Json, candidate: &Json) -> bool {
 
 fn json_contains(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let name = "json_contains";
-    let Some(target) = arguments.document(name, 0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.stored_document(name, 0)? else { return Ok(Value::Null) };
     let Some(candidate) = arguments.document(name, 1)? else { return Ok(Value::Null) };
+    let target = StoredJson::new(&text);
     if arguments.len() < 3 {
-        return Ok(Value::boolean(contains(&target, &candidate)));
+        return Ok(Value::boolean(contains(&target.read(), &candidate)));
     }
     let Some(path) = arguments.path(2)? else { return Ok(Value::Null) };
     if path.has_wildcard() {
         return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
     }
-    let selected = path.select(&target);
-    Ok(selected.first().map_or(Value::Null, |value| Value::boolean(contains(value, &candidate))))
+    let selected = path.select(target);
+    Ok(selected.first().map_or(Value::Null, |value| Value::boolean(contains(&value.read(), &candidate))))
 }
 
 fn json_contains_path(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(document) = arguments.document("json_contains_path", 0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.stored_document("json_contains_path", 0)? else { return Ok(Value::Null) };
     let Some(mode) = arguments.utf8(1)? else { return Ok(Value::Null) };
     let needs_all = match mode.to_ascii_lowercase().as_str() {
         "one" => false,
@@ -208,7 +210,7 @@ fn json_contains_path(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     };
     for index in 2..arguments.len() {
         let Some(path) = arguments.path(index)? else { return Ok(Value::Null) };
-        let exists = !path.select(&document).is_empty();
+        let exists = !path.select(StoredJson::new(&text)).is_empty();
         if exists != needs_all {
             return Ok(Value::boolean(exists));
         }
@@ -256,53 +258,47 @@ fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn json_keys(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(document) = arguments.document("json_keys", 0)? else { return Ok(Value::Null) };
-    let mut found = &document;
+    let Some(text) = arguments.stored_document("json_keys", 0)? else { return Ok(Value::Null) };
+    let mut found = StoredJson::new(&text);
     let path = if arguments.len() > 1 { Some(arguments.path(1)?) } else { None };
     if let Some(path) = &path {
         let Some(path) = path else { return Ok(Value::Null) };
         if path.has_wildcard() {
             return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
         }
-        let Some(value) = path.select_elements(&document).first().copied() else { return Ok(Value::Null) };
+        let Some(value) = path.select_elements(found).first().copied() else { return Ok(Value::Null) };
         found = value;
     }
-    let Json::Object(members) = found else { return Ok(Value::Null) };
-    json(&Json::Array(members.keys().cloned().map(Json::String).collect()))
+    match found.is_object() {
+        true => Ok(Value::Json(stored_array(found.keys()).into_boxed_str())),
+        false => Ok(Value::Null),
+    }
 }
 
 fn json_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(document) = arguments.document("json_length", 0)? else { return Ok(Value::Null) };
+    let Some(text) = arguments.stored_document("json_length", 0)? else { return Ok(Value::Null) };
+    let document = StoredJson::new(&text);
     if arguments.len() < 2 {
-        return Ok(Value::Int(length_of(&document)));
+        return Ok(Value::Int(document.length() as i64));
     }
     let Some(path) = arguments.path(1)? else { return Ok(Value::Null) };
-    let values = path.select(&document);
+    let values = path.select(document);
     // Of several values it is their number that counts.
     Ok(match values.first() {
         None => Value::Null,
         Some(_) if path.has_wildcard() => Value::Int(values.len() as i64),
-        Some(value) => Value::Int(length_of(value)),
+        Some(value) => Value::Int(value.length() as i64),
     })
 }
 
-fn length_of(document: &Json) -> i64 {
-    match document {
-        Json::Array(elements) => elements.len() as i64,
-        Json::Object(members) => members.len() as i64,
-        _ => 1,
-    }
-}
-
 fn json_depth(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments
-        .document("json_depth", 0)?
-        .map_or(Value::Null, |document| Value::Int(document.depth() as i64)))
+    let text = arguments.stored_document("json_depth", 0)?;
+    Ok(text.map_or(Value::Null, |text| Value::Int(StoredJson::new(&text).depth() as i64)))
 }
 
 fn json_type(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let document = arguments.document("json_type", 0)?;
-    Ok(document.map_or(Value::Null, |document| Value::bytes(document.type_name())))
+    let text = arguments.stored_document("json_type", 0)?;
+    Ok(text.map_or(Value::Null, |text| Value::bytes(StoredJson::new(&text).type_name())))
 }
 
 fn json_pretty(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

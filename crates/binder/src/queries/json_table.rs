@@ -5,7 +5,7 @@ use crate::context::Literals;
 use crate::queries::from::Joined;
 use crate::same_name::same_name;
 use crate::source::JsonTableSource;
-use datum::{ColumnType, SqlError, Value, error_code, parse_json};
+use datum::{ColumnType, SqlError, StoredJson, Value, error_code, normalize_json};
 use expression::{EvalContext, JsonPath, table_value};
 use parser::ast;
 use plan::{JsonTableBehaviour, JsonTableColumn};
@@ -77,10 +77,10 @@ impl<'p> Binder<'p> {
             None | Some(ast::JsonBehaviour::Null) => JsonTableBehaviour::Null,
             Some(ast::JsonBehaviour::Error) => JsonTableBehaviour::Error,
             Some(ast::JsonBehaviour::Default(literal)) => {
-                let document = parse_json(&text_of(&literal)?)
+                let document = normalize_json(&text_of(&literal)?)
                     .map_err(|invalid| invalid.in_function(1, "JSON_TABLE"))?;
                 let context = EvalContext::of_constants(&self.context.bind);
-                let value: Value = table_value(&document, column_type, name, &context)?;
+                let value: Value = table_value(StoredJson::new(&document), column_type, name, &context)?;
                 JsonTableBehaviour::Default(value)
             }
         })

@@ -9,6 +9,7 @@ mod convert;
 mod order;
 pub mod path;
 mod read;
+mod stored;
 mod typed;
 mod write;
 
@@ -19,6 +20,7 @@ pub use convert::{json_of, json_of_text};
 pub(crate) use order::compare_json;
 pub use order::{compare_documents, json_key};
 pub use read::{InvalidJson, normalize_json, opaque_of, parse_json, read_json};
+pub use stored::{StoredJson, stored_array};
 pub use typed::{typed_elements, typed_value};
 pub use write::{json_shown, json_shown_text, json_text, write_json_string};
 

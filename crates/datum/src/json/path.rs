@@ -1,7 +1,7 @@
 //! JSON paths: `$.key[3].*`, `$**.key`, `$[last]`, `$[1 to 3]`.
 //!
-//! A path is parsed once per call and walks documents by reference or, for the changing functions, by mutable
-//! reference. Callers: the JSON functions.
+//! A path is parsed once per call and walks trees by reference, stored texts without a tree or, for the changing functions,
+//! trees by mutable reference. Callers: the JSON functions.
 use super::Json;
 use crate::error::SqlError;
 use crate::error_code;
@@ -75,20 +75,37 @@ impl Path {
     }
 
     /// Every value the path names, in document order.
-    pub fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+    pub fn select<T: Walked>(&self, document: T) -> Vec<T> {
         self.selected(document, true)
     }
 
     /// The same where a value that is no array is none of itself.
-    pub fn select_elements<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+    pub fn select_elements<T: Walked>(&self, document: T) -> Vec<T> {
         self.selected(document, false)
     }
 
-    fn selected<'d>(&self, document: &'d Json, wraps: bool) -> Vec<&'d Json> {
-        let mut current = vec![document];
+    fn selected<T: Walked>(&self, document: T, wraps: bool) -> Vec<T> {
+        let mut legs = self.legs.iter();
+        let mut single = document;
+        // A path without wildcards is followed to one value.
+        let first = loop {
+            let Some(leg) = legs.next() else { return vec![single] };
+            single = match (leg, wraps || single.is_array()) {
+                (Leg::Member(key), _) => match single.member(key) {
+                    Some(member) => member,
+                    None => return Vec::new(),
+                },
+                (Leg::Element(index), true) => match element(single, *index) {
+                    Some(element) => element,
+                    None => return Vec::new(),
+                },
+                _ => break leg,
+            };
+        };
+        let mut current = vec![single];
         // Behind `**` the same value can be met on several ways; it counts once, and there are no more than the document has.
         let mut may_repeat = false;
-        for leg in &self.legs {
+        for leg in std::iter::once(first).chain(legs) {
             let mut next = Vec::new();
             for value in current {
                 let is_element = matches!(leg, Leg::Element(_) | Leg::Range(..));
@@ -100,7 +117,7 @@ impl Path {
             if may_repeat {
                 let mut seen = HashSet::new();
                 env::tick(next.len());
-                next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
+                next.retain(|value| seen.insert(value.address()));
             }
             current = next;
         }
@@ -126,34 +143,90 @@ impl Path {
     }
 }
 
-fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
-    match (leg, value) {
-        (Leg::Member(key), Json::Object(members)) => next.extend(members.get(key)),
-        (Leg::AnyMember, Json::Object(members)) => next.extend(members.values()),
-        (Leg::Element(index), Json::Array(elements)) => {
-            next.extend(index.within(elements.len()).map(|index| &elements[index]));
+/// What a path walks: a value of a document.
+pub trait Walked: Copy {
+    fn is_array(self) -> bool;
+    /// Of an object; none of anything else.
+    fn member(self, key: &str) -> Option<Self>;
+    /// Adds all of an object's.
+    fn members(self, found: &mut Vec<Self>);
+    /// Of an array.
+    fn element(self, index: Index) -> Option<Self>;
+    /// Adds all of an array's.
+    fn elements(self, found: &mut Vec<Self>);
+    /// Adds those of an array from one to another.
+    fn range(self, from: Index, to: Index, found: &mut Vec<Self>);
+    /// Tells values of one document apart.
+    fn address(self) -> usize;
+}
+
+impl Walked for &Json {
+    fn is_array(self) -> bool {
+        Json::is_array(self)
+    }
+
+    fn member(self, key: &str) -> Option<Self> {
+        if let Json::Object(members) = self { members.get(key) } else { None }
+    }
+
+    fn members(self, found: &mut Vec<Self>) {
+        if let Json::Object(members) = self {
+            found.extend(members.values());
         }
-        (Leg::AnyElement, Json::Array(elements)) => next.extend(elements),
-        (Leg::Range(from, to), Json::Array(elements)) => {
-            let range = Index::range(*from, *to, elements.len());
-            next.extend(elements.get(range).unwrap_or_default());
+    }
+
+    fn element(self, index: Index) -> Option<Self> {
+        let Json::Array(elements) = self else { return None };
+        index.within(elements.len()).map(|index| &elements[index])
+    }
+
+    fn elements(self, found: &mut Vec<Self>) {
+        if let Json::Array(elements) = self {
+            found.extend(elements);
         }
-        (Leg::Element(index), _) if index.within(1) == Some(0) => next.push(value),
-        (Leg::Range(from, _), _) if from.within(1) == Some(0) => next.push(value),
-        (Leg::Descendants, _) => descend(value, next),
-        _ => {}
+    }
+
+    fn range(self, from: Index, to: Index, found: &mut Vec<Self>) {
+        if let Json::Array(elements) = self {
+            let range = Index::range(from, to, elements.len());
+            found.extend(elements.get(range).unwrap_or_default());
+        }
+    }
+
+    fn address(self) -> usize {
+        std::ptr::from_ref::<Json>(self) as usize
+    }
+}
+
+fn step<T: Walked>(leg: &Leg, value: T, next: &mut Vec<T>) {
+    match leg {
+        Leg::Member(key) => next.extend(value.member(key)),
+        Leg::AnyMember => value.members(next),
+        Leg::Element(index) => next.extend(element(value, *index)),
+        Leg::AnyElement => value.elements(next),
+        Leg::Range(from, to) if value.is_array() => value.range(*from, *to, next),
+        Leg::Range(from, _) if from.within(1) == Some(0) => next.push(value),
+        Leg::Range(..) => {}
+        Leg::Descendants => descend(value, next),
+    }
+}
+
+/// A value that is no array stands for an array of itself.
+fn element<T: Walked>(value: T, index: Index) -> Option<T> {
+    match value.is_array() {
+        true => value.element(index),
+        false => (index.within(1) == Some(0)).then_some(value),
     }
 }
 
 /// The value itself and everything below it; documents nest no deeper than the parser allows.
-fn descend<'d>(value: &'d Json, next: &mut Vec<&'d Json>) {
+fn descend<T: Walked>(value: T, next: &mut Vec<T>) {
     env::tick(8);
     next.push(value);
-    match value {
-        Json::Array(elements) => elements.iter().for_each(|element| descend(element, next)),
-        Json::Object(members) => members.values().for_each(|member| descend(member, next)),
-        _ => {}
-    }
+    let mut below = Vec::new();
+    value.elements(&mut below);
+    value.members(&mut below);
+    below.into_iter().for_each(|value| descend(value, next));
 }
 
 struct Parser<'a> {

@@ -5,7 +5,7 @@ use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::deferred::{all_hold, evaluated};
 use crate::memory::{Held, row_bytes};
-use datum::{Json, SqlError, Value, error_code};
+use datum::{SqlError, StoredJson, Value, error_code, stored_array};
 use expression::{EvalContext, table_document, table_value};
 use plan::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 use schema::LocalFuture;
@@ -38,8 +38,8 @@ impl<'p> JsonTableRows<'p> {
         self.rows.clear();
         self.is_filled = true;
         let value = evaluated(&self.plan.document, &self.base, context).await?;
-        let Some(document) = table_document(&value, &self.plan.document.ty.column)? else { return Ok(()) };
-        for (position, item) in self.plan.path.select(&document).into_iter().enumerate() {
+        let Some(text) = table_document(&value, &self.plan.document.ty.column)? else { return Ok(()) };
+        for (position, item) in self.plan.path.select(StoredJson::new(&text)).into_iter().enumerate() {
             let mut row = vec![Value::Null; self.plan.width];
             let first = self.rows.len();
             expand(&self.plan.columns, item, position, &mut row, &mut self.rows, context.eval)?;
@@ -48,7 +48,7 @@ impl<'p> JsonTableRows<'p> {
             context.interrupt.check()?;
             self.pace.count(1).await;
         }
-        drop(document);
+        drop(text);
         for &position in &self.plan.read_here_alone {
             self.base[position] = Value::Null;
         }
@@ -59,7 +59,7 @@ impl<'p> JsonTableRows<'p> {
 /// The rows of one item: its own columns, beside those of each nested path one after the other.
 fn expand(
     columns: &[JsonTableColumn],
-    item: &Json,
+    item: StoredJson<'_>,
     position: usize,
     row: &mut Vec<Value>,
     out: &mut RowBatch,
@@ -70,8 +70,8 @@ fn expand(
         match column {
             JsonTableColumn::Ordinality { number } => row[*number] = Value::Int(position as i64 + 1),
             JsonTableColumn::Exists { number, name, column_type, path } => {
-                let found = Json::Int(i64::from(!path.select(item).is_empty()));
-                row[*number] = table_value(&found, column_type, name, context)?;
+                let found = if path.select(item).is_empty() { "0" } else { "1" };
+                row[*number] = table_value(StoredJson::new(found), column_type, name, context)?;
             }
             JsonTableColumn::Value { number, .. } => row[*number] = column_value(column, item, context)?,
             JsonTableColumn::Nested { path, columns } => nested.push((path, columns)),
@@ -102,7 +102,11 @@ fn clear(columns: &[JsonTableColumn], row: &mut [Value]) {
     }
 }
 
-fn column_value(column: &JsonTableColumn, item: &Json, context: &EvalContext) -> Result<Value, SqlError> {
+fn column_value(
+    column: &JsonTableColumn,
+    item: StoredJson<'_>,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
     let JsonTableColumn::Value { name, column_type, path, on_empty, on_error, .. } = column else {
         unreachable!("only such columns are passed here")
     };
@@ -114,10 +118,10 @@ fn column_value(column: &JsonTableColumn, item: &Json, context: &EvalContext) ->
     let found = path.select(item);
     let value = match found.as_slice() {
         [] => return instead(on_empty, error_code::ER_MISSING_JSON_TABLE_VALUE.with(&[name])),
-        [value] => table_value(value, column_type, name, context),
+        [value] => table_value(*value, column_type, name, context),
         values => {
-            let all = Json::Array(values.iter().map(|value| (*value).clone()).collect());
-            table_value(&all, column_type, name, context)
+            let all = stored_array(values.iter().copied());
+            table_value(StoredJson::new(&all), column_type, name, context)
         }
     };
     value.or_else(|error| instead(on_error, error))

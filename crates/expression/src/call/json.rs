@@ -1,11 +1,13 @@
 //! JSON values as arguments and results of calls.
 //!
 //! Callers: the JSON functions of the registry, JSON aggregates and the operators of JSON.
+use std::borrow::Cow;
+
 use collation::CollationId;
 use datum::json_path::Path;
 use datum::{
-    JSON_DEPTH_MAX, Json, SqlError, Value, error_code, json_of, json_of_text, json_text, parse_json,
-    read_json,
+    JSON_DEPTH_MAX, Json, SqlError, StoredJson, Value, error_code, json_of, json_of_text, json_text,
+    parse_json, read_json, stored_array,
 };
 
 use crate::expr::ExprType;
@@ -47,8 +49,23 @@ impl Arguments<'_> {
 
     /// A document argument: a JSON value or text that is parsed, error 3141 when it cannot be.
     pub fn document(&self, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
-        let value = self.value(index)?;
-        match &*value {
+        self.read_document(&*self.value(index)?, name, index)
+    }
+
+    /// As `document`, in its stored form and not read.
+    pub fn stored_document(&self, name: &str, index: usize) -> Result<Option<Cow<'_, str>>, SqlError> {
+        match self.value(index)? {
+            Cow::Borrowed(Value::Json(text)) => Ok(Some(Cow::Borrowed(text))),
+            Cow::Owned(Value::Json(text)) => Ok(Some(Cow::Owned(text.into_string()))),
+            value => {
+                let document = self.read_document(&value, name, index)?;
+                Ok(document.map(|document| Cow::Owned(json_text(&document))))
+            }
+        }
+    }
+
+    fn read_document(&self, value: &Value, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
+        match value {
             Value::Null => return Ok(None),
             Value::Json(text) => return Ok(Some(read_json(text))),
             Value::Bytes(_) if self.collation(index) == CollationId::BINARY => {
@@ -57,7 +74,7 @@ impl Arguments<'_> {
             Value::Bytes(_) => {}
             _ => return Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&(index + 1), &name])),
         }
-        let text = json_of_text(&value, &self.exprs[index].ty.column);
+        let text = json_of_text(value, &self.exprs[index].ty.column);
         parse_json(text.as_bytes()).map(Some).map_err(|invalid| invalid.in_function(index + 1, name))
     }
 
@@ -81,6 +98,14 @@ pub fn document_of(value: &Value, ty: &ExprType) -> Json {
         Value::Int(number) if ty.is_truth => Json::Bool(*number != 0),
         _ => json_of(value, &ty.column),
     }
+}
+
+/// The array of parts of documents as a result; error 3157 when it nests too deep.
+pub fn array_of_stored(values: &[StoredJson<'_>]) -> Result<Value, SqlError> {
+    if values.iter().any(|value| value.depth() >= JSON_DEPTH_MAX) {
+        return Err(error_code::ER_JSON_DOCUMENT_TOO_DEEP.plain());
+    }
+    Ok(Value::Json(stored_array(values.iter().copied()).into_boxed_str()))
 }
 
 /// The document as a result; error 3157 when it nests too deep.

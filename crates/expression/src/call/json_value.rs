@@ -3,7 +3,8 @@
 //! Arguments: the document, the path, and for ON EMPTY and ON ERROR a number of the behaviour and a default, which
 //! binding has cast to the result's type. Made by `BindContext::json_value`.
 use datum::{
-    ColumnType, Json, MomentContext, SqlError, TypeKind, Value, error_code, json_shown_text, json_text,
+    ColumnType, Json, MomentContext, SqlError, StoredJson, TypeKind, Value, error_code, json_shown_text,
+    json_text,
 };
 
 use crate::build::BindContext;
@@ -80,8 +81,8 @@ fn instead(
 }
 
 fn json_value(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let document = match arguments.document(NAME, 0) {
-        Ok(Some(document)) => document,
+    let text = match arguments.stored_document(NAME, 0) {
+        Ok(Some(text)) => text,
         Ok(None) => return Ok(Value::Null),
         Err(error) if error.is(&error_code::ER_INVALID_JSON_TEXT_IN_PARAM) => {
             return instead(arguments, ON_ERROR, || error.clone())
@@ -90,11 +91,11 @@ fn json_value(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Err(error) => return Err(error),
     };
     let Some(path) = arguments.path(1)? else { return Ok(Value::Null) };
-    let selected = match path.select(&document).as_slice() {
+    let selected = match path.select(StoredJson::new(&text)).as_slice() {
         [] => {
             return instead(arguments, ON_EMPTY, || error_code::ER_MISSING_JSON_VALUE.with(&[&NAME]));
         }
-        [selected] => (*selected).clone(),
+        [selected] => selected.read(),
         _ => {
             return instead(arguments, ON_ERROR, || error_code::ER_MULTIPLE_JSON_VALUES.with(&[&NAME]));
         }
