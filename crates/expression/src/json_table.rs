@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use datum::json_path::{Path, Walked};
 use datum::{
-    ColumnType, ConversionProblem, Json, SqlError, StoreMode, StoredJson, TypeKind, Value, error_code,
-    json_of_text, json_shown_text, normalize_json,
+    ColumnType, ConversionProblem, Decimal, Json, SqlError, StoreMode, StoredJson, TypeKind, Value,
+    error_code, integer_value, json_of_text, json_shown_text, normalize_json,
 };
 
-use crate::call::json_scalar;
+use crate::call::{json_scalar, takes_whole_numbers, whole_number};
 use crate::context::EvalContext;
 use crate::evaluate::moment_context;
 
@@ -51,6 +51,9 @@ pub fn table_value(
     name: &str,
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
+    if let Some(value) = plain_value(part.text(), column) {
+        return Ok(value);
+    }
     if part.is_null() {
         return Ok(Value::Null);
     }
@@ -69,7 +72,13 @@ pub fn table_value(
         };
         (Value::bytes(shown), type_of_text)
     };
-    let (value, from) = match json_scalar(document) {
+    let is_text = matches!(document, Json::String(_));
+    let no_value = || error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&type_word(column), &name, &1]);
+    let scalar = match document {
+        Json::String(text) if takes_whole_numbers(column) => Some(whole_number(text).ok_or_else(no_value)?),
+        other => json_scalar(other),
+    };
+    let (value, from) = match scalar {
         Some(scalar) if !column.kind.is_string() => scalar,
         _ => text(document),
     };
@@ -77,14 +86,41 @@ pub fn table_value(
     let moments = moment_context(context, matches!(value, Value::Time(_)));
     let mode = StoreMode { moments, is_strict: true };
     let to = ColumnType { nullable: true, ..column.clone() };
-    let is_text = matches!(document, Json::String(_));
     match value.cast_to_column(&from, &to, &mode) {
         Ok(stored) => Ok(stored.value),
-        Err(problem) if is_text && !matches!(problem.problem, ConversionProblem::TooLong) => {
-            Err(error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&type_word(column), &name, &1]))
-        }
+        Err(problem) if is_text && !matches!(problem.problem, ConversionProblem::TooLong) => Err(no_value()),
         Err(_) => Err(error_code::ER_JT_VALUE_OUT_OF_RANGE.with(&[&name])),
     }
+}
+
+/// What most parts are, without a conversion: a number or an ASCII text that the column takes as it stands.
+fn plain_value(part: &str, column: &ColumnType) -> Option<Value> {
+    match column.kind {
+        TypeKind::Decimal { precision, scale } => plain_decimal(part, precision, scale),
+        TypeKind::VarChar if column.collation.charset() == collation::Charset::Utf8mb4 => {
+            let text = part.strip_prefix('"')?.strip_suffix('"')?;
+            let is_plain = text.len() <= column.length as usize && text.is_ascii() && !text.contains('\\');
+            is_plain.then(|| Value::bytes(text))
+        }
+        _ => {
+            let bounds = column.integer_bounds()?;
+            let number = part.parse::<i64>().ok().map(i128::from)?;
+            (bounds.0..=bounds.1).contains(&number).then(|| integer_value(number, column.unsigned))
+        }
+    }
+}
+
+/// A number of at most 18 digits with no more of them behind the point than the column has.
+fn plain_decimal(part: &str, precision: u8, scale: u8) -> Option<Value> {
+    const DIGITS_MAX: usize = 18;
+    let (whole, fraction) = part.split_once('.')?;
+    let missing = usize::from(scale).checked_sub(fraction.len())?;
+    let is_plain = whole.len() <= usize::from(precision - scale)
+        && whole.len() + usize::from(scale) <= DIGITS_MAX
+        && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    let digits = whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', missing));
+    let coefficient = || digits.fold(0i128, |number, digit| number * 10 + i128::from(digit - b'0'));
+    is_plain.then(|| Value::Decimal(Decimal::new(coefficient(), scale)))
 }
 
 fn type_word(column: &ColumnType) -> &'static str {

@@ -39,8 +39,8 @@ impl<'p> JsonTableRows<'p> {
         self.is_filled = true;
         let value = evaluated(&self.plan.document, &self.base, context).await?;
         let Some(text) = table_document(&value, &self.plan.document.ty.column)? else { return Ok(()) };
+        let mut row = vec![Value::Null; self.plan.width];
         for (position, item) in self.plan.path.select(StoredJson::new(&text)).into_iter().enumerate() {
-            let mut row = vec![Value::Null; self.plan.width];
             let first = self.rows.len();
             expand(&self.plan.columns, item, position, &mut row, &mut self.rows, context.eval)?;
             let bytes = (first..self.rows.len()).map(|index| row_bytes(self.rows.row(index))).sum();
@@ -150,7 +150,7 @@ impl Operator for JsonTableRows<'_> {
             for index in self.next..end {
                 let frame = out.push_copy(&self.base);
                 for &(column, position) in &self.plan.projection {
-                    frame[position] = self.rows.row(index)[column].clone();
+                    frame[position] = std::mem::take(&mut self.rows.row_mut(index)[column]);
                 }
                 let keeps = all_hold(&self.plan.filter, out.row(out.len() - 1), context).await?;
                 if !keeps {

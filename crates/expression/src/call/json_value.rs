@@ -136,7 +136,10 @@ fn converted(document: &Json, column: &ColumnType, moments: &MomentContext<'_>) 
     if column.kind.is_string() {
         return text(document, column);
     }
-    let (value, source) = json_scalar(document)?;
+    let (value, source) = match document {
+        Json::String(text) if takes_whole_numbers(column) => whole_number(text)?,
+        _ => json_scalar(document)?,
+    };
     let mut is_lossy = false;
     let mut warn = |_| is_lossy = true;
     let value = match column.kind {
@@ -193,6 +196,18 @@ fn text(document: &Json, column: &ColumnType) -> Option<Value> {
         return None;
     }
     Some(Value::Bytes(bytes))
+}
+
+/// Whether a text for the column has to be an integer.
+pub fn takes_whole_numbers(column: &ColumnType) -> bool {
+    column.kind.is_integer() || matches!(column.kind, TypeKind::Year | TypeKind::Bit(_))
+}
+
+/// A text that is an integer to its end, behind spaces and a sign.
+pub fn whole_number(text: &str) -> Option<(Value, ColumnType)> {
+    let text = text.trim_ascii_start();
+    let signed = text.parse().map(|number| (Value::Int(number), ColumnType::bigint()));
+    signed.or_else(|_| text.parse().map(|number| (Value::UInt(number), ColumnType::bigint_unsigned()))).ok()
 }
 
 pub fn json_scalar(document: &Json) -> Option<(Value, ColumnType)> {

@@ -23,7 +23,7 @@ use crate::function::Function;
 pub use arguments::{mistyped, text_or_null};
 pub use array_cast::{array_cast, array_keys};
 pub(crate) use extremes::{extreme_truth, is_choice_of_moments};
-pub use json_value::{JsonBehaviour, json_scalar};
+pub use json_value::{JsonBehaviour, json_scalar, takes_whole_numbers, whole_number};
 pub use moment_or_time::MomentOrTime;
 pub use stored::{name_stored_call, stored_call};
 
