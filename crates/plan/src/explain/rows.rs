@@ -92,69 +92,35 @@ impl Walk {
         match &node.kind {
             NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => {}
             NodeKind::Table(access) => self.table(access, node, id, select_type, above),
-            NodeKind::Virtual(access) => self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_owned(),
-                table: Some(access.alias.clone()),
-                access_type: Some("ALL"),
-                extra: extra(&[(!access.filter.is_empty() || above.filter, "Using where")]),
-                ..ExplainRow::default()
-            }),
+            NodeKind::Virtual(access) => {
+                let where_ = !access.filter.is_empty() || above.filter;
+                self.scan(None, id, select_type, access.alias.clone(), &[(where_, "Using where")]);
+            }
             NodeKind::Derived { input, filter, .. } => {
                 let inner = self.next_id();
-                self.rows.push(ExplainRow {
-                    id: Some(id),
-                    select_type: select_type.to_owned(),
-                    table: Some(format!("<derived{inner}>")),
-                    access_type: Some("ALL"),
-                    rows: Some(whole(node.estimate.rows)),
-                    filtered: Some(node.estimate.filtered),
-                    extra: extra(&[(!filter.is_empty() || above.filter, "Using where")]),
-                    ..ExplainRow::default()
-                });
+                let where_ = !filter.is_empty() || above.filter;
+                let table = format!("<derived{inner}>");
+                self.scan(Some(node), id, select_type, table, &[(where_, "Using where")]);
                 self.block(input, inner, "DERIVED");
             }
-            NodeKind::JsonTable(table) => self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_owned(),
-                table: Some(table.alias.clone()),
-                access_type: Some("ALL"),
-                rows: Some(whole(node.estimate.rows)),
-                filtered: Some(node.estimate.filtered),
-                extra: extra(&[
-                    (true, "Table function: json_table; Using temporary"),
-                    (!table.filter.is_empty() || above.filter, "Using where"),
-                ]),
-                ..ExplainRow::default()
-            }),
+            NodeKind::JsonTable(table) => {
+                let where_ = !table.filter.is_empty() || above.filter;
+                let words = [(true, "Table function: json_table; Using temporary"), (where_, "Using where")];
+                self.scan(Some(node), id, select_type, table.alias.clone(), &words);
+            }
             NodeKind::Lateral(lateral) => {
                 let inner = self.next_id();
-                self.rows.push(ExplainRow {
-                    id: Some(id),
-                    select_type: select_type.to_owned(),
-                    table: Some(format!("<derived{inner}>")),
-                    access_type: Some("ALL"),
-                    rows: Some(whole(node.estimate.rows)),
-                    filtered: Some(node.estimate.filtered),
-                    extra: extra(&[(!lateral.filter.is_empty() || above.filter, "Using where")]),
-                    ..ExplainRow::default()
-                });
+                let where_ = !lateral.filter.is_empty() || above.filter;
+                let table = format!("<derived{inner}>");
+                self.scan(Some(node), id, select_type, table, &[(where_, "Using where")]);
                 self.block(&lateral.input, inner, "DEPENDENT DERIVED");
             }
             NodeKind::Common(table) => self.common_table(table, node, id, select_type, above),
-            NodeKind::Round(round) => self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_owned(),
-                table: Some(round.alias.clone()),
-                access_type: Some("ALL"),
-                rows: Some(whole(node.estimate.rows)),
-                filtered: Some(node.estimate.filtered),
-                extra: extra(&[
-                    (true, "Recursive"),
-                    (!round.filter.is_empty() || above.filter, "Using where"),
-                ]),
-                ..ExplainRow::default()
-            }),
+            NodeKind::Round(round) => {
+                let where_ = !round.filter.is_empty() || above.filter;
+                let words = [(true, "Recursive"), (where_, "Using where")];
+                self.scan(Some(node), id, select_type, round.alias.clone(), &words);
+            }
             NodeKind::Recursive(recursive) => {
                 self.block(&recursive.seed, id, select_type);
                 for branch in &recursive.branches {
@@ -233,6 +199,27 @@ impl Walk {
                 }
             }
         }
+    }
+
+    /// A row of what is read whole; estimates are shown of `node`.
+    fn scan(
+        &mut self,
+        node: Option<&Node>,
+        id: u64,
+        select_type: &str,
+        table: String,
+        words: &[(bool, &'static str)],
+    ) {
+        self.rows.push(ExplainRow {
+            id: Some(id),
+            select_type: select_type.to_owned(),
+            table: Some(table),
+            access_type: Some("ALL"),
+            rows: node.map(|node| whole(node.estimate.rows)),
+            filtered: node.map(|node| node.estimate.filtered),
+            extra: extra(words),
+            ..ExplainRow::default()
+        });
     }
 
     /// The first reference shows how the rows are made, all show where they are kept.

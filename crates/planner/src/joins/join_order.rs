@@ -170,35 +170,19 @@ impl Planner<'_> {
             single,
             demanded,
         };
-        let mut order = VecDeque::new();
-        if !list.straight
-            && (2..=SEARCH_MAX).contains(&(sources.len() - single_count))
-            && sources.iter().all(|source| is_ready(block, *source, outer))
-        {
-            let conditions = (build.waiting.as_slice(), &build.equal);
-            let others = &sources[single_count..];
-            let groups = has_groups.as_ref();
-            let connections = groups.and_then(|_| self.connections(block, others, conditions, single));
-            let others = (others, &build.demanded);
-            let found = self.best_order(block, others, conditions, single, wanted, connections);
-            let first = sources[..single_count].iter().map(|source| Part::Table(*source));
-            order = found.map_or_else(VecDeque::new, |found| first.chain(found).collect());
-        }
+        let mut order = match list.straight {
+            true => VecDeque::new(),
+            false => {
+                let sources = sources.split_at(single_count);
+                self.searched_order(block, sources, outer, &build, wanted, has_groups.is_some())
+            }
+        };
         let mut lefts = lefts.into_iter();
         loop {
-            let all_ready = sources.iter().copied().filter(|source| is_ready(block, *source, build.placed));
-            let mut ready: Vec<usize> = all_ready.collect();
-            // What reads a table comes behind it, whatever a hint demands.
-            if !list.straight && ready.iter().any(|source| build.demanded.allows(*source, build.placed)) {
-                ready.retain(|source| build.demanded.allows(*source, build.placed));
-            }
-            let comes_first = ready.first().is_none_or(|first| single >> first & 1 == 1);
             let part = order.pop_front();
             let is_searched = part.is_some();
             let next = match part {
-                None if ready.is_empty() => None,
-                None if list.straight || comes_first => Some(Part::Table(ready[0])),
-                None => Some(Part::Table(ready[self.cheapest(block, &ready, &build, wanted)])),
+                None => self.next_table(block, &sources, &build, wanted, list.straight).map(Part::Table),
                 found => found,
             };
             // A table that leaves fewer rows comes before what is looked for row by row.
@@ -246,6 +230,54 @@ impl Planner<'_> {
             "every condition reads only tables of its block"
         );
         Ok((build.node.expect("a list has at least one item"), build.ordered))
+    }
+
+    /// The cheapest order of a list that may be searched: `single` tables of one row first, then the others. Empty where they
+    /// are too few or too many, or one of them reads another.
+    fn searched_order(
+        &mut self,
+        block: &mut Block,
+        (first, others): (&[usize], &[usize]),
+        outer: u64,
+        build: &Build,
+        wanted: Option<&WantedOrder>,
+        may_group: bool,
+    ) -> VecDeque<Part> {
+        let mut all = first.iter().chain(others);
+        if !(2..=SEARCH_MAX).contains(&others.len()) || !all.all(|source| is_ready(block, *source, outer)) {
+            return VecDeque::new();
+        }
+        let conditions = (build.waiting.as_slice(), &build.equal);
+        let connections = match may_group {
+            true => self.connections(block, others, conditions, build.single),
+            false => None,
+        };
+        let others = (others, &build.demanded);
+        let found = self.best_order(block, others, conditions, build.single, wanted, connections);
+        let first = first.iter().map(|source| Part::Table(*source));
+        found.map_or_else(VecDeque::new, |found| first.chain(found).collect())
+    }
+
+    /// What comes next of a list whose order was not searched.
+    fn next_table(
+        &mut self,
+        block: &mut Block,
+        sources: &[usize],
+        build: &Build,
+        wanted: Option<&WantedOrder>,
+        is_straight: bool,
+    ) -> Option<usize> {
+        let all_ready = sources.iter().copied().filter(|source| is_ready(block, *source, build.placed));
+        let mut ready: Vec<usize> = all_ready.collect();
+        // What reads a table comes behind it, whatever a hint demands.
+        if !is_straight && ready.iter().any(|source| build.demanded.allows(*source, build.placed)) {
+            ready.retain(|source| build.demanded.allows(*source, build.placed));
+        }
+        let first = *ready.first()?;
+        match is_straight || build.single >> first & 1 == 1 {
+            true => Some(first),
+            false => Some(ready[self.cheapest(block, &ready, build, wanted)]),
+        }
     }
 
     /// Tells a trace what each table of a list costs by itself, and that the search begins.

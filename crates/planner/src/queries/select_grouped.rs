@@ -15,7 +15,7 @@ use binder::starts_with;
 use binder::walk::{any, subquery_number};
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, AggregateFunction, ComparisonOperator, Expr, ExprKind, TruthTest};
-use plan::{Aggregate, AggregateColumn, ApplyKind, Node, NodeKind, SortKey};
+use plan::{Aggregate, AggregateColumn, Apply, ApplyKind, Node, NodeKind, SortKey};
 
 impl Planner<'_> {
     pub fn build_grouped(
@@ -120,6 +120,18 @@ impl Planner<'_> {
             let expr = &mut bound.items[item].expr;
             *expr = self.null_without_rows(expr.clone(), row_count)?;
         }
+        self.finish_groups(block, (node, applies), bound, windows, is_sorted)
+    }
+
+    /// What follows the groups: HAVING, window functions, DISTINCT, order and limit.
+    fn finish_groups(
+        &mut self,
+        block: &mut Block,
+        (node, applies): (Node, Vec<Apply>),
+        bound: &mut BoundSelect,
+        windows: PlacedWindows,
+        is_sorted: bool,
+    ) -> Result<Node, SqlError> {
         let taken = if bound.distinct { values_taken(&applies) } else { Vec::new() };
         let node = filter(apply_all(node, applies), std::mem::take(&mut bound.having));
         let is_sorted = is_sorted && windows.is_empty();
