@@ -1,28 +1,27 @@
 #!/usr/bin/env python3
-"""Random definitions and rows through a chain of servers, and whether all of them have the same tables in the end.
+"""Random definitions and rows through servers that replicate from each other, and whether all have the same tables in the end.
 
-    chain.py --server NAME=PORT --server NAME=PORT .. [--seconds 60] [--clients 8] [--seed 1]
-             [--kill NAME --pid FILE --start COMMAND --every SECONDS]
+    chain.py --server NAME=KIND:PORT --server NAME=KIND:PORT .. [--ring] [--root DIRECTORY] [--seconds 60] [--clients 8]
+             [--pause 0] [--seed 1] [--kill NAME --kill NAME .. --every SECONDS]
 
-The first server is the source, each further one a replica of the one before (needs pymysql; root without a password at
-127.0.0.1; each with another server_id, binary log, gtid_mode=ON, enforce_gtid_consistency=ON and log_replica_updates; new data
-directories). Clients change rows of every type on the source, one changes definitions. `--kill` ends the named server with
-SIGKILL again and again (FILE has its process number) and starts it with COMMAND. In the end definitions and rows of all
-tables are compared. Exit status 1: something differs or a replica has stopped.
+The servers are started in new directories (`servers.py` says how). The first one is the source, each further one a replica of the
+one before; in a ring the first follows the last as well, and clients change a database of its own on each. Clients change rows
+of every type, one changes definitions. `--kill` ends the named servers with SIGKILL again and again. In the end the definitions
+and rows of all tables are compared (of the rows only, where MariaDB is among them). Exit status 1: something differs or a
+replica has stopped.
 """
 
 import argparse
 import hashlib
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
 import threading
 import time
 
 import pymysql
+
+from servers import LOGGED, LOST, Server, definition, digest_rows
 
 DATABASE = "chain"
 TYPES = [
@@ -40,54 +39,25 @@ EXPECTED = {
 }
 
 
-class Server:
-    def __init__(self, text):
-        self.name, port = text.split("=", 1)
-        self.port = int(port)
-
-    def connect(self, database=None):
-        return pymysql.connect(
-            host="127.0.0.1", port=self.port, user="root", database=database, autocommit=True, charset="utf8mb4", read_timeout=600
-        )
-
-    def query(self, text, database=None):
-        connection = self.connect(database)
-        try:
-            cursor = connection.cursor()
-            cursor.execute(text)
-            return cursor.fetchall()
-        finally:
-            connection.close()
-
-    def wait_until_up(self, seconds=120):
-        until = time.time() + seconds
-        while True:
-            try:
-                return self.query("SELECT 1")
-            except pymysql.err.MySQLError:
-                if time.time() > until:
-                    raise
-                time.sleep(0.2)
-
-
 class Client(threading.Thread):
     """Changes rows, or definitions, until the time is over."""
 
-    def __init__(self, server, seed, until, defines):
+    def __init__(self, server, seed, until, defines, database, options):
         super().__init__(daemon=True)
         self.server, self.random, self.until, self.defines = server, random.Random(seed), until, defines
+        self.database, self.pause, self.cascades = database, options.pause, not options.no_cascades
         self.statements, self.refused, self.unexpected = 0, 0, []
 
     def run(self):
         connection = None
         while time.time() < self.until:
             try:
-                connection = connection or self.server.connect(DATABASE)
+                connection = connection or self.server.connect(self.database)
                 self.cursor = connection.cursor()
                 self.define() if self.defines else self.change()
             except pymysql.err.MySQLError as error:
                 number = error.args[0]
-                if number in (2003, 2006, 2013, 2014) or isinstance(error, pymysql.err.InterfaceError):
+                if number in LOST or isinstance(error, pymysql.err.InterfaceError):
                     connection = None
                     time.sleep(0.2)
                     continue
@@ -98,8 +68,7 @@ class Client(threading.Thread):
                     connection.rollback()
                 except pymysql.err.MySQLError:
                     connection = None
-            if self.defines:
-                time.sleep(0.3)
+            time.sleep(0.3 if self.defines else self.pause)
 
     def execute(self, text):
         self.statements += 1
@@ -114,7 +83,7 @@ class Client(threading.Thread):
     def columns(self, table):
         self.cursor.execute(
             "SELECT column_name, column_type, data_type FROM information_schema.columns WHERE table_schema = DATABASE() AND "
-            f"table_name = '{table}' AND generation_expression = '' AND extra NOT LIKE '%auto_increment%'"
+            f"table_name = '{table}' AND COALESCE(generation_expression, '') = '' AND extra NOT LIKE '%auto_increment%'"
         )
         return self.cursor.fetchall()
 
@@ -127,6 +96,7 @@ class Client(threading.Thread):
         if not has or kind == 0:
             return self.create(table)
         some = self.one(has)[0]
+        actions = ["CASCADE", "SET NULL", "RESTRICT"] if self.cascades else ["RESTRICT"]
         alter = {
             1: f"ADD COLUMN {column} {self.one(TYPES)}",
             2: f"ADD COLUMN {column} {self.one(TYPES)} FIRST",
@@ -139,7 +109,7 @@ class Client(threading.Thread):
             9: f"ADD COLUMN g{self.random.randrange(5)} INT AS (id * 2) {self.one(['VIRTUAL', 'STORED'])}",
             10: f"ADD CHECK (id > {self.random.randrange(5)} - 10)",
             11: "FORCE",
-            12: f"ADD FOREIGN KEY (parent) REFERENCES {self.table()} (id) ON DELETE {self.one(['CASCADE', 'SET NULL', 'RESTRICT'])}",
+            12: f"ADD FOREIGN KEY (parent) REFERENCES {self.table()} (id) ON DELETE {self.one(actions)}",
             13: f"ALTER COLUMN parent SET DEFAULT {self.random.randrange(9)}",
         }
         if kind in alter:
@@ -232,108 +202,122 @@ class Client(threading.Thread):
         return text(60)
 
 
-def changed_source(replica, source):
-    replica.query("STOP REPLICA")
-    replica.query(
-        f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={source.port}, SOURCE_USER='root', "
-        "SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=100000"
-    )
-    replica.query("START REPLICA")
-
-
-def replica_errors(server):
-    """Of the applier and of the connection; empty where there is none."""
-    connection = server.connect()
-    cursor = connection.cursor(pymysql.cursors.DictCursor)
-    cursor.execute("SHOW REPLICA STATUS")
-    status = cursor.fetchone() or {}
-    connection.close()
-    return status.get("Last_SQL_Error", ""), status.get("Last_IO_Error", "")
-
-
-def tables_of(server):
+def tables_of(server, databases, with_definitions):
     """Each table and view: its definition, its number of rows and a digest of them."""
     found = {}
-    for name, kind in server.query(f"SHOW FULL TABLES FROM {DATABASE}"):
-        definition = server.query(f"SHOW CREATE TABLE `{name}`", DATABASE)[0][1]
-        definition = re.sub(r" AUTO_INCREMENT=\d+", "", definition)
-        if kind == "VIEW":
-            found[name] = (definition, 0, "")
-            continue
-        rows = sorted(map(repr, server.query(f"SELECT * FROM `{name}`", DATABASE)))
-        found[name] = (definition, len(rows), hashlib.sha256("\n".join(rows).encode()).hexdigest())
+    for database in databases:
+        for name, kind in server.query(f"SHOW FULL TABLES FROM {database}"):
+            text = definition(server, name, database) if with_definitions else ""
+            if kind == "VIEW":
+                found[database, name] = (text, 0, "")
+                continue
+            rows = digest_rows(server, name, database)
+            found[database, name] = (text, len(rows), hashlib.sha256("\n".join(rows).encode()).hexdigest())
     return found
 
 
-def killer(options, servers, until, kills):
-    server = next(server for server in servers if server.name == options.kill)
+def killer(server, every, until, kills):
     while time.time() + 2 < until:
-        time.sleep(options.every * random.uniform(0.5, 1.5))
-        with open(options.pid, encoding="ascii") as file:
-            os.kill(int(file.read()), signal.SIGKILL)
+        time.sleep(every * random.uniform(0.5, 1.5))
+        server.kill()
         time.sleep(0.5)
-        subprocess.Popen(options.start, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        server.wait_until_up()
-        kills.append(time.time())
+        server.start()
+        kills.append(server.name)
+
+
+def compared(server, reference, found):
+    different = [name for name in sorted(reference.keys() | found.keys()) if reference.get(name) != found.get(name)]
+    rows = sum(table[1] for table in found.values())
+    print(f"{server.name}: {len(found)} tables, {rows} rows, {len(different)} differ", flush=True)
+    for name in different:
+        left, right = reference.get(name), found.get(name)
+        print(f"  {'.'.join(name)}: {left and left[1:]} on the source, {right and right[1:]} here")
+        if left and right and left[0] != right[0]:
+            print(f"--- source\n{left[0]}\n--- {server.name}\n{right[0]}")
+    return bool(different)
+
+
+def waited_for(server, mark, seconds=900):
+    """Whether it has all of it; an applier that failed has stopped, a connection that failed is tried again."""
+    began, applying, connection = time.time(), "", ""
+    while time.time() - began < seconds and not applying:
+        if server.has_reached(mark):
+            print(f"{server.name}: has all after {time.time() - began:.1f} s", flush=True)
+            return True
+        applying, connection = server.replica_errors()
+    print(f"{server.name}: has not all transactions: {applying or connection}")
+    return False
+
+
+def run(options, servers):
+    source, last = servers[0], servers[-1]
+    pairs = list(zip(servers, servers[1:])) + ([(last, source)] if options.ring else [])
+    for one, replica in pairs:
+        replica.follow(one)
+    writers = servers if options.ring else servers[:1]
+    databases = [f"{DATABASE}_{server.name}" for server in writers]
+    for server, database in zip(writers, databases):
+        server.query(f"CREATE DATABASE {database} CHARACTER SET utf8mb4 COLLATE {options.collation}")
+    until = time.time() + options.seconds
+    clients = []
+    for server, database in zip(writers, databases):
+        for number in range(options.clients + 1):
+            clients.append(Client(server, options.seed * 1000 + len(clients), until, number == 0, database, options))
+    kills = []
+    killers = [
+        threading.Thread(target=killer, args=(server, options.every, until, kills))
+        for server in servers
+        if server.name in options.kill
+    ]
+    for thread in clients + killers:
+        thread.start()
+    for thread in clients + killers:
+        thread.join()
+    statements, refused = sum(client.statements for client in clients), sum(client.refused for client in clients)
+    killed = ", ".join(f"{kills.count(name)} of {name}" for name in options.kill)
+    print(f"{statements} statements of {len(clients)} clients, {refused} refused, {len(kills)} kills ({killed})", flush=True)
+    for text in sorted({text for client in clients for text in client.unexpected})[:20]:
+        print(f"  refused unexpectedly: {text}")
+    failed = not all(waited_for(replica, one.mark()) for one, replica in pairs)
+    if options.ring:
+        failed |= not all(waited_for(replica, one.mark()) for one, replica in pairs)
+    same_kind = not any(server.is_mariadb() for server in servers)
+    reference = tables_of(source, databases, same_kind)
+    for server in servers[1:]:
+        failed |= compared(server, reference, tables_of(server, databases, same_kind))
+    return failed
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", action="append", required=True)
+    parser.add_argument("--ring", action="store_true")
+    parser.add_argument("--root", default="chain-data")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--pause", type=float, default=0, help="seconds between the statements of a client")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kill")
-    parser.add_argument("--pid")
-    parser.add_argument("--start")
-    parser.add_argument("--every", type=float, default=10)
+    parser.add_argument("--kill", action="append", default=[])
+    parser.add_argument("--every", type=float, default=30)
+    parser.add_argument("--collation", default="utf8mb4_general_ci")
+    parser.add_argument("--no-cascades", action="store_true", help="foreign keys only refuse (sources that do not log cascades)")
     options = parser.parse_args()
-    servers = [Server(text) for text in options.server]
-    for source, replica in zip(servers, servers[1:]):
-        changed_source(replica, source)
-    source = servers[0]
-    source.query(f"DROP DATABASE IF EXISTS {DATABASE}")
-    source.query(f"CREATE DATABASE {DATABASE}")
-    until = time.time() + options.seconds
-    clients = [Client(source, options.seed * 1000 + number, until, number == 0) for number in range(options.clients + 1)]
-    kills = []
-    if options.kill:
-        threading.Thread(target=killer, args=(options, servers, until, kills), daemon=True).start()
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
-    time.sleep(3 if options.kill else 0)
-    for server in servers:
-        server.wait_until_up()
-    statements, refused = sum(client.statements for client in clients), sum(client.refused for client in clients)
-    print(f"{statements} statements of {len(clients)} clients, {refused} refused, {len(kills)} kills", flush=True)
-    failed = 0
-    for text in sorted({text for client in clients for text in client.unexpected})[:20]:
-        print(f"  refused unexpectedly: {text}")
-    executed = source.query("SELECT @@GLOBAL.gtid_executed")[0][0].replace("\n", "")
-    reference = tables_of(source)
-    for server in servers[1:]:
-        began = time.time()
-        reached, applying = 1, ""
-        # A connection that failed is tried again; an applier that failed has stopped.
-        while reached != 0 and time.time() - began < 900 and not applying:
-            reached = server.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 5)")[0][0]
-            applying, connection = replica_errors(server)
-        if reached != 0:
-            print(f"{server.name}: has not all transactions: {applying or connection}")
-            failed = 1
-            continue
-        found = tables_of(server)
-        different = [name for name in sorted(reference.keys() | found.keys()) if reference.get(name) != found.get(name)]
-        rows = sum(table[1] for table in found.values())
-        print(f"{server.name}: {len(found)} tables, {rows} rows, all there after {time.time() - began:.1f} s, {len(different)} differ", flush=True)
-        for name in different:
-            failed = 1
-            left, right = reference.get(name), found.get(name)
-            print(f"  {name}: {left and left[1:]} on the source, {right and right[1:]} here")
-            if left and right and left[0] != right[0]:
-                print(f"--- source\n{left[0]}\n--- {server.name}\n{right[0]}")
+    servers = [Server(text, options.root) for text in options.server]
+    has_mariadb = any(server.is_mariadb() for server in servers)
+    if has_mariadb:
+        TYPES.remove("JSON")  # a text in MariaDB
+    try:
+        for number, server in enumerate(servers):
+            server.more = [f"--server-id={number + 1}", *LOGGED[server.kind]]
+            server.wipe()
+            server.start()
+        failed = run(options, servers)
+    finally:
+        for server in servers:
+            try:
+                server.stop()
+            except OSError:
+                print(f"{server.name} does not run")
     sys.exit(failed)
 
 
