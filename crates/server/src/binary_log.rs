@@ -1,7 +1,7 @@
-//! Opens the binary log with the server, and completes one that was switched off.
+//! Opens the binary log with the server, and completes one that was switched off or has another name now.
 //!
-//! Invariant: the log of the engine is kept from where the binary log ends; a server that starts without `log_bin` completes what
-//! an earlier one has committed, so that what it commits itself is a gap and nothing else is.
+//! Invariant: the log of the engine is kept from where the binary log ends; a server that starts without `log_bin`, or with another
+//! name, completes what an earlier one has committed under the name that the note has.
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,8 @@ use engine::HoldPoint;
 use env::Env;
 use instance::Instance;
 use source::{
-    BinaryLog, BinaryLogConfig, LiveSettings, Position, SemiSyncSettings, load_position, store_position,
+    BinaryLog, BinaryLogConfig, LiveSettings, Position, SemiSyncSettings, SourceError, base_on_disk,
+    load_position, store_position,
 };
 
 use crate::options::Settings;
@@ -43,33 +44,59 @@ impl BinaryLogPlan {
 
     pub(crate) async fn open(self, env: Env, server: &Arc<Instance>) -> Result<(), String> {
         let found = load_position(&env).await.map_err(|error| failed(&error))?;
-        let is_behind = found.is_some_and(|position| position.log_from > 0);
-        let is_on = self.base.is_some();
-        if !is_on && !is_behind {
-            return Ok(());
-        }
+        let BinaryLogPlan { base: wanted, databases } = self;
+        let written = match &found {
+            Some(position) if position.base.is_empty() => {
+                base_on_disk(&env, position.file).await.map_err(|error| failed(&error))?
+            }
+            Some(position) => Some(position.base.clone()),
+            None => None,
+        };
         let globals = server.globals.by_name("server_uuid");
         let server_uuid = ServerUuid::parse(globals.as_text()).ok_or("server_uuid is not a UUID")?;
-        let instance = Arc::downgrade(server);
-        let config = BinaryLogConfig {
-            base: self.base.unwrap_or_else(|| "binlog".to_owned()),
-            server_uuid,
-            server_version: PROTOCOL_VERSION.to_owned(),
-            checksum: Checksum::Crc32,
-            databases: Arc::new(self.databases),
-            now_s,
-            live: Box::new(move || live_settings(&instance)),
+        let databases = Arc::new(databases);
+        let config = |base: &str| {
+            let instance = Arc::downgrade(server);
+            BinaryLogConfig {
+                base: base.to_owned(),
+                server_uuid,
+                server_version: PROTOCOL_VERSION.to_owned(),
+                checksum: Checksum::Crc32,
+                databases: databases.clone(),
+                now_s,
+                live: Box::new(move || live_settings(&instance)),
+            }
         };
-        let log = BinaryLog::open(env.clone(), server.engine().clone(), config).await;
-        let log = log.map_err(|error| failed(&error))?;
-        if is_on {
-            log.semi_sync_changed();
-            server.set_binary_log(log);
-            return Ok(());
+        if let (Some(position), Some(written)) = (found, &written)
+            && wanted.as_ref() != Some(written)
+        {
+            complete(&env, server, config(written), position).await?;
         }
-        log.close().await.map_err(|error| failed(&error))?;
-        let ended = load_position(&env).await.map_err(|error| failed(&error))?.unwrap_or_default();
-        store_position(&env, &Position { log_from: 0, ..ended }).await.map_err(|error| failed(&error))
+        let Some(wanted) = wanted else { return Ok(()) };
+        let log = BinaryLog::open(env, server.engine().clone(), config(&wanted)).await;
+        let log = log.map_err(|error| failed(&error))?;
+        log.semi_sync_changed();
+        server.set_binary_log(log);
+        Ok(())
+    }
+}
+
+/// What an earlier start has left behind its files, under a name that is not used now. Nobody has to keep files that nobody reads.
+async fn complete(
+    env: &Env,
+    server: &Arc<Instance>,
+    config: BinaryLogConfig,
+    position: Position,
+) -> Result<(), String> {
+    if position.log_from == 0 {
+        return Ok(());
+    }
+    match BinaryLog::complete(env.clone(), server.engine().clone(), config, position.clone()).await {
+        Err(error @ SourceError::UnknownFile(_)) => {
+            crate::log::warning(&format!("the binary log of before is not completed: {error}"));
+            store_position(env, &Position { log_from: 0, ..position }).await.map_err(|error| failed(&error))
+        }
+        other => other.map_err(|error| failed(&error)),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::SourceError;
 use crate::log::{BinaryLog, LogFile};
 use binlog::{Event, EventHeader, Events, GtidSet, HEADER_BYTES, MAGIC};
-use env::{File, IoBuf, OpenOptions};
+use env::{Env, File, IoBuf, OpenOptions};
 
 /// The numbers that the index has; `None` without an index.
 pub(crate) async fn listed_files(log: &BinaryLog) -> Result<Option<Vec<u64>>, SourceError> {
@@ -17,6 +17,14 @@ pub(crate) async fn listed_files(log: &BinaryLog) -> Result<Option<Vec<u64>>, So
     let prefix = format!("./{}.", log.config.base);
     let text = String::from_utf8_lossy(&bytes);
     Ok(Some(text.lines().filter_map(|line| line.strip_prefix(&prefix)?.parse().ok()).collect()))
+}
+
+/// What the files of a note without a name are called: an index tells that has the current one.
+pub async fn base_on_disk(env: &Env, current: u64) -> Result<Option<String>, SourceError> {
+    let names = env.disk.list("").await?;
+    let mut bases = names.iter().filter_map(|name| name.strip_suffix(".index"));
+    let has_current = |base: &&str| names.contains(&format!("{base}.{current:06}"));
+    Ok(bases.find(has_current).map(str::to_owned))
 }
 
 /// The files by their names, with their lengths.

@@ -18,6 +18,7 @@ mod tests;
 mod writer;
 
 pub use error::SourceError;
+pub use files::base_on_disk;
 pub use log::{BinaryLog, BinaryLogConfig, LiveSettings, LogFile};
 pub use position::{POSITION_FILE, Position, load_position, store_position};
 pub use replicas::{Registration, Replica};

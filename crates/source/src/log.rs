@@ -2,6 +2,7 @@
 //!
 //! Invariant: `files` and `executed` say what readers may see: all of it is in the files. Only the task changes them.
 use crate::SourceError;
+use crate::position::Position;
 use crate::replicas::Replicas;
 use crate::semi_sync::{SemiSync, SemiSyncSettings};
 use crate::writer::Writer;
@@ -101,19 +102,7 @@ impl BinaryLog {
         engine: Arc<Engine>,
         config: BinaryLogConfig,
     ) -> Result<Arc<BinaryLog>, SourceError> {
-        let log = Arc::new(BinaryLog {
-            env,
-            engine,
-            config,
-            published: Mutex::default(),
-            written_lsn: AtomicU64::new(0),
-            progress: WaitQueue::new(),
-            requests: Mutex::default(),
-            ended: Mutex::new(false),
-            readers: Mutex::default(),
-            replicas: Mutex::default(),
-            semi_sync: SemiSync::default(),
-        });
+        let log = Arc::new(BinaryLog::new(env, engine, config));
         let writer = Writer::open(log.clone()).await?;
         let task = log.clone();
         let run = async move {
@@ -128,6 +117,33 @@ impl BinaryLog {
         };
         log.env.spawner.spawn("binary-log", Box::pin(run));
         Ok(log)
+    }
+
+    /// Completes the files of an earlier start, which are called as `config` says, and lets the engine's log go. For a server that has
+    /// no binary log now, or one of another name; `at` is the directory's note.
+    pub async fn complete(
+        env: Env,
+        engine: Arc<Engine>,
+        config: BinaryLogConfig,
+        at: Position,
+    ) -> Result<(), SourceError> {
+        Writer::close_unopened(Arc::new(BinaryLog::new(env, engine, config)), at).await
+    }
+
+    fn new(env: Env, engine: Arc<Engine>, config: BinaryLogConfig) -> BinaryLog {
+        BinaryLog {
+            env,
+            engine,
+            config,
+            published: Mutex::default(),
+            written_lsn: AtomicU64::new(0),
+            progress: WaitQueue::new(),
+            requests: Mutex::default(),
+            ended: Mutex::new(false),
+            readers: Mutex::default(),
+            replicas: Mutex::default(),
+            semi_sync: SemiSync::default(),
+        }
     }
 
     /// The name of a file.

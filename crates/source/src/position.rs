@@ -2,13 +2,14 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 4 + 4 | `EKBQ`, length of the rest but the checksum; `EKBP` has one LSN for both |
+//! | 4 + 4 | `EKBR`, length of the rest but the checksum; `EKBQ` has no name, `EKBP` one LSN for both as well |
 //! | 8 + 8 | number of the current file, its certain length |
 //! | 8 | LSN: commits at or before it are in the files |
 //! | 8 | LSN: the engine's log behind it has what follows; before the other one where a later commit's events begin |
 //! | 8 | place of the last transaction in the file |
 //! | 8 + n | executed transactions: length, set |
-//! | rest | purged transactions |
+//! | 8 + n | purged transactions: length, set |
+//! | rest | what the files are called before their number |
 //! | 4 | CRC-32 of all before |
 //!
 //! Invariant: the binary log's file is synced up to the length before the note is, and the engine's log is kept from the second LSN on.
@@ -19,12 +20,15 @@ use env::{Env, IoBuf, OpenOptions};
 /// The file's name, in the data directory.
 pub const POSITION_FILE: &str = "binlog.position";
 const NEW_FILE: &str = "binlog.position.new";
-const MAGIC: [u8; 4] = *b"EKBQ";
+const MAGIC: [u8; 4] = *b"EKBR";
+const MAGIC_WITHOUT_NAME: [u8; 4] = *b"EKBQ";
 const MAGIC_OF_ONE_LSN: [u8; 4] = *b"EKBP";
 
 /// See the head of this file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Position {
+    /// What the files are called before their number; empty in old notes.
+    pub base: String,
     /// The current file.
     pub file: u64,
     /// Its certain length.
@@ -50,7 +54,11 @@ impl Position {
             rest.extend_from_slice(&number.to_le_bytes());
         }
         rest.extend_from_slice(&executed);
-        self.purged.encode(&mut rest);
+        let mut purged = Vec::new();
+        self.purged.encode(&mut purged);
+        rest.extend_from_slice(&(purged.len() as u64).to_le_bytes());
+        rest.extend_from_slice(&purged);
+        rest.extend_from_slice(self.base.as_bytes());
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&(rest.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&rest);
@@ -62,7 +70,8 @@ impl Position {
     fn decode(bytes: &[u8]) -> Option<Position> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let has_one_lsn = *magic == MAGIC_OF_ONE_LSN;
-        if !has_one_lsn && *magic != MAGIC {
+        let has_name = *magic == MAGIC;
+        if !has_one_lsn && !has_name && *magic != MAGIC_WITHOUT_NAME {
             return None;
         }
         let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -79,9 +88,17 @@ impl Position {
         let (file, length, lsn) = (next()?, next()?, next()?);
         let log_from = if has_one_lsn { lsn } else { next()? };
         let (sequence_number, executed_bytes) = (next()?, next()?);
-        let (executed, purged) = rest.split_at_checked(usize::try_from(executed_bytes).ok()?)?;
+        let (executed, rest) = rest.split_at_checked(usize::try_from(executed_bytes).ok()?)?;
+        let (purged, base) = match has_name {
+            true => {
+                let (length, rest) = rest.split_first_chunk::<8>()?;
+                rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?
+            }
+            false => (rest, &[][..]),
+        };
+        let base = std::str::from_utf8(base).ok()?.to_owned();
         let (executed, purged) = (GtidSet::decode(executed).ok()?, GtidSet::decode(purged).ok()?);
-        Some(Position { file, length, lsn, log_from, sequence_number, executed, purged })
+        Some(Position { base, file, length, lsn, log_from, sequence_number, executed, purged })
     }
 }
 
@@ -111,8 +128,15 @@ mod tests {
     #[test]
     fn a_note_comes_back_and_damage_is_noticed() {
         let executed = GtidSet::parse("494816f8-eab3-11f1-b506-02fc00000001:1-9").unwrap();
-        let position =
-            Position { file: 3, length: 4711, lsn: 99, sequence_number: 7, executed, ..Position::default() };
+        let position = Position {
+            base: "b".into(),
+            file: 3,
+            length: 4711,
+            lsn: 99,
+            sequence_number: 7,
+            executed,
+            ..Position::default()
+        };
         let bytes = position.encode();
         assert_eq!(Position::decode(&bytes), Some(position));
         for at in 0..bytes.len() {
@@ -123,18 +147,27 @@ mod tests {
         }
     }
 
+    /// What earlier versions have written: no name and no length of the purged ones, then one LSN less.
     #[test]
-    fn a_note_with_one_lsn_is_read() {
+    fn older_notes_are_read() {
         let position = Position { file: 3, length: 4711, lsn: 99, log_from: 99, ..Position::default() };
-        let mut bytes = position.encode();
-        bytes[..4].copy_from_slice(&MAGIC_OF_ONE_LSN);
-        let second = 8 + 8 * 3;
-        bytes.drain(second..second + 8);
-        let length = u32::from_le_bytes(bytes[4..8].try_into().unwrap()) - 8;
-        bytes[4..8].copy_from_slice(&length.to_le_bytes());
-        let end = bytes.len() - 4;
-        let crc = binlog::crc32(&bytes[..end]);
-        bytes[end..].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(Position::decode(&bytes), Some(position));
+        let older = |magic: [u8; 4], leaves_out: &[std::ops::Range<usize>]| {
+            let mut bytes = position.encode();
+            bytes[..4].copy_from_slice(&magic);
+            leaves_out.iter().for_each(|range| drop(bytes.drain(range.clone())));
+            let length = (bytes.len() - 12) as u32;
+            bytes[4..8].copy_from_slice(&length.to_le_bytes());
+            let end = bytes.len() - 4;
+            let crc = binlog::crc32(&bytes[..end]);
+            bytes[end..].copy_from_slice(&crc.to_le_bytes());
+            bytes
+        };
+        let (second_lsn, executed) = (8 + 8 * 3, 8 + 8 * 6);
+        // An empty set is a count of 8 bytes.
+        let purged_length = executed + 8..executed + 16;
+        let without_name = older(MAGIC_WITHOUT_NAME, std::slice::from_ref(&purged_length));
+        assert_eq!(Position::decode(&without_name), Some(position.clone()));
+        let with_one_lsn = older(MAGIC_OF_ONE_LSN, &[purged_length, second_lsn..second_lsn + 8]);
+        assert_eq!(Position::decode(&with_one_lsn), Some(position));
     }
 }

@@ -43,15 +43,28 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Completes what the note names, and begins a new file; all files are new if the name is another one.
     pub async fn open(log: Arc<BinaryLog>) -> Result<Writer, SourceError> {
-        let found = load_position(&log.env).await?;
-        let gone = || SourceError::Damaged("the engine's log behind the binary log is gone".into());
-        let Some(at) = found else {
-            let lsn = log.engine.events_taken_to(0);
-            let at = Position { lsn, log_from: lsn, ..Position::default() };
-            let hold = log.engine.hold_log(lsn).ok_or_else(gone)?;
-            return Writer::begin(log, at, hold).await;
-        };
+        match load_position(&log.env).await? {
+            Some(at) if at.base.is_empty() || at.base == log.config.base => {
+                let mut writer = Writer::complete(log, at).await?;
+                // Each start begins a file.
+                writer.rotate(false).await?;
+                // Those that are left were of no commit.
+                writer.log.engine.remove_event_files().await?;
+                Ok(writer)
+            }
+            found => Writer::begin(log, found.unwrap_or_default()).await,
+        }
+    }
+
+    /// Goes on where the note ends, with all that the engine's log has behind it.
+    async fn complete(log: Arc<BinaryLog>, mut at: Position) -> Result<Writer, SourceError> {
+        if at.log_from == 0 {
+            // They were whole when a server without a binary log began.
+            at.log_from = log.engine.events_taken_to(at.lsn);
+            at.lsn = at.log_from;
+        }
         let hold = log.engine.hold_log(at.log_from).ok_or_else(gone)?;
         let mut writer = Writer::resume(log, at, hold).await?;
         let mut logged = writer.log.engine.logged_events(writer.at.log_from, writer.at.lsn).await?;
@@ -62,16 +75,38 @@ impl Writer {
             }
         }
         writer.write().await?;
-        // Each start begins a file.
-        writer.rotate(false).await?;
-        // Those that are left were of no commit.
-        writer.log.engine.remove_event_files().await?;
         Ok(writer)
     }
 
-    /// The first file.
-    async fn begin(log: Arc<BinaryLog>, at: Position, hold: LogPin) -> Result<Writer, SourceError> {
-        let file = log.env.disk.open(&log.file_name(1), OpenOptions::create()).await?;
+    /// Makes the files whole that the note names, and ends there.
+    pub async fn close_unopened(log: Arc<BinaryLog>, at: Position) -> Result<(), SourceError> {
+        let mut writer = Writer::complete(log, at).await?;
+        writer.store().await?;
+        writer.log.engine.remove_event_files().await?;
+        let at = Position { base: writer.log.config.base.clone(), log_from: 0, ..writer.at };
+        store_position(&writer.log.env, &at).await
+    }
+
+    /// The first file of this name, or the one behind those that an earlier start had under it. What was executed under another name
+    /// is not in them.
+    async fn begin(log: Arc<BinaryLog>, before: Position) -> Result<Writer, SourceError> {
+        let listed = listed_files(&log).await?.unwrap_or_default();
+        let mut files = files_on_disk(&log).await?;
+        files.retain(|file| listed.contains(&file.number));
+        let last = files.last().map_or(0, |file| file.number);
+        log.published.lock().files = files;
+        let lsn = log.engine.events_taken_to(before.lsn);
+        let at = Position {
+            base: log.config.base.clone(),
+            file: last,
+            lsn,
+            log_from: lsn,
+            purged: before.executed.clone(),
+            executed: before.executed,
+            ..Position::default()
+        };
+        let hold = log.engine.hold_log(lsn).ok_or_else(gone)?;
+        let file = log.env.disk.open(&log.file_name(last + 1), OpenOptions::create()).await?;
         let checksum = log.config.checksum;
         let dependencies = dependencies_behind(&log, &at);
         let (out, copied) = (Vec::new(), Vec::new());
@@ -172,8 +207,13 @@ impl Writer {
         }
         self.purge(self.at.file).await?;
         let old = self.log.file_name(self.at.file);
-        self.at =
-            Position { lsn: self.at.lsn, log_from: self.at.log_from, file: first - 1, ..Position::default() };
+        self.at = Position {
+            base: std::mem::take(&mut self.at.base),
+            lsn: self.at.lsn,
+            log_from: self.at.log_from,
+            file: first - 1,
+            ..Position::default()
+        };
         self.log.published.lock().files.clear();
         self.log.semi_sync_reset();
         self.next_file().await?;
@@ -408,6 +448,10 @@ impl Writer {
             None => Ok(()),
         }
     }
+}
+
+fn gone() -> SourceError {
+    SourceError::Damaged("the engine's log behind the binary log is gone".into())
 }
 
 /// What a note of the position leaves to remember: nothing.
