@@ -33,10 +33,14 @@ TYPES = [
 ]
 # What a definition or a change may be refused with: the clients do not know what the others did meanwhile.
 EXPECTED = {
-    1005, 1022, 1025, 1050, 1051, 1054, 1060, 1061, 1062, 1068, 1071, 1072, 1075, 1090, 1091, 1136, 1146, 1170, 1205, 1213, 1217, 1227,
-    1264, 1265, 1292, 1366, 1406, 1412, 1451, 1452, 1553, 1690, 1822, 1826, 1828, 1829, 1830, 1831, 1833, 1834, 1846, 3105, 3106, 3108,
-    3109, 3140, 3144, 3152, 3780, 3818, 3819, 3837, 3940, 3959, 4092, 1359, 1824, 6125,
+    1005, 1022, 1025, 1048, 1050, 1051, 1054, 1060, 1061, 1062, 1068, 1071, 1072, 1075, 1090, 1091, 1136, 1146, 1170, 1205, 1213, 1217, 1227,
+    1264, 1265, 1292, 1366, 1406, 1412, 1451, 1452, 1553, 1690, 1701, 1822, 1826, 1828, 1829, 1830, 1831, 1833, 1834, 1846, 3105, 3106, 3108,
+    3109, 3140, 3144, 3152, 3730, 3780, 3818, 3819, 3837, 3940, 3959, 4092, 1359, 1824, 1901, 4169, 6125,
 }
+
+
+def text(of):
+    return of.decode() if isinstance(of, bytes) else of
 
 
 class Client(threading.Thread):
@@ -95,14 +99,15 @@ class Client(threading.Thread):
         kind = self.random.randrange(20)
         if not has or kind == 0:
             return self.create(table)
-        some = self.one(has)[0]
+        some, _, kind_of_some = (text(part) for part in self.one(has))
+        part = f"{some}(20)" if kind_of_some.endswith(("text", "blob")) else some
         actions = ["CASCADE", "SET NULL", "RESTRICT"] if self.cascades else ["RESTRICT"]
         alter = {
             1: f"ADD COLUMN {column} {self.one(TYPES)}",
             2: f"ADD COLUMN {column} {self.one(TYPES)} FIRST",
             3: f"DROP COLUMN {some}",
-            4: f"ADD INDEX i{self.random.randrange(9)} ({some})",
-            5: f"ADD UNIQUE INDEX i{self.random.randrange(9)} ({some}, id)",
+            4: f"ADD INDEX i{self.random.randrange(9)} ({part})",
+            5: f"ADD UNIQUE INDEX i{self.random.randrange(9)} ({part}, id)",
             6: f"DROP INDEX i{self.random.randrange(9)}",
             7: f"MODIFY {some} {self.one(TYPES)}",
             8: f"RENAME COLUMN {some} TO {column}",
@@ -167,13 +172,13 @@ class Client(threading.Thread):
         return self.execute(f"DELETE FROM {table} WHERE {where}")
 
     def value(self, column):
-        name, full, kind = (part.decode() if isinstance(part, bytes) else part for part in column)
+        name, full, kind = (text(part) for part in column)
         r = self.random
         if r.random() < 0.15:
             return "NULL"
         if name == "parent":
             return str(r.randrange(1, 400))
-        text = lambda longest: "'" + "".join(r.choice("abcdÄÖü xyz0") for _ in range(r.randrange(longest))) + "'"
+        letters = lambda longest: "'" + "".join(r.choice("abcdÄÖü xyz0") for _ in range(r.randrange(longest))) + "'"
         if kind in ("tinyint", "smallint", "mediumint", "int", "bigint"):
             return str(r.choice([0, 1, 127, r.randrange(30000), 2**31 - 1 if "int" in kind else 1]))
         if kind == "bit":
@@ -196,10 +201,10 @@ class Client(threading.Thread):
             return moment + f":{r.randrange(60):02}.{r.randrange(10**6):06}'"
         longest = re.search(r"\((\d+)\)", full)
         if longest:
-            return text(int(longest.group(1)) + 1)
+            return letters(int(longest.group(1)) + 1)
         if "long" in kind and r.random() < 0.1:
-            return f"REPEAT({text(50)}, {r.randrange(4000)})"
-        return text(60)
+            return f"REPEAT({letters(50)}, {r.randrange(4000)})"
+        return letters(60)
 
 
 def tables_of(server, databases, with_definitions):

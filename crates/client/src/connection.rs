@@ -48,9 +48,15 @@ impl Connection {
     /// Connects and logs in.
     pub async fn connect(dsn: &Dsn) -> Result<Self> {
         let (socket, is_socket) = match &dsn.socket {
-            Some(path) => (Socket::Unix(UnixStream::connect(path).await?), true),
+            Some(path) => {
+                let place = path.display().to_string();
+                let socket = UnixStream::connect(path).await;
+                (Socket::Unix(socket.map_err(|error| Error::Connect { place, error })?), true)
+            }
             None => {
-                let socket = TcpStream::connect((dsn.host.as_str(), dsn.port)).await?;
+                let socket = TcpStream::connect((dsn.host.as_str(), dsn.port)).await;
+                let place = format!("{}:{}", dsn.host, dsn.port);
+                let socket = socket.map_err(|error| Error::Connect { place, error })?;
                 socket.set_nodelay(true)?;
                 (Socket::Tcp(socket), false)
             }

@@ -11,6 +11,8 @@ pub enum Error {
     Server { code: u16, state: String, message: String },
     /// This client refuses; the number is the one of MySQL's client library.
     Client { code: u16, message: &'static str },
+    /// Nobody can be reached there.
+    Connect { place: String, error: std::io::Error },
     /// The connection broke.
     Io(std::io::Error),
     /// The server said something that the protocol does not allow here.
@@ -48,6 +50,14 @@ impl fmt::Display for Error {
         match self {
             Self::Server { code, state, message } => write!(out, "ERROR {code} ({state}): {message}"),
             Self::Client { code, message } => write!(out, "ERROR {code} (HY000): {message}"),
+            Self::Connect { place, error } => {
+                let text = error.to_string();
+                let (why, number) = text.split_once(" (os error ").unwrap_or((&text, ""));
+                match number.trim_end_matches(')') {
+                    "" => write!(out, "Can't connect to MySQL server on '{place}' ({why})"),
+                    number => write!(out, "Can't connect to MySQL server on '{place}' ({number}: {why})"),
+                }
+            }
             Self::Io(error) => write!(out, "connection: {error}"),
             Self::Protocol(what) => write!(out, "protocol: {what}"),
             Self::Usage(what) => out.write_str(what),
@@ -60,5 +70,20 @@ impl std::error::Error for Error {}
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_connection_is_told_with_its_place() {
+        let error = std::io::Error::from_raw_os_error(111);
+        let told = Error::Connect { place: "db:3306".into(), error }.to_string();
+        assert_eq!(told, "Can't connect to MySQL server on 'db:3306' (111: Connection refused)");
+        let error = std::io::Error::other("failed to lookup address information");
+        let told = Error::Connect { place: "db:3306".into(), error }.to_string();
+        assert_eq!(told, "Can't connect to MySQL server on 'db:3306' (failed to lookup address information)");
     }
 }

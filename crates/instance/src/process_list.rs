@@ -100,6 +100,10 @@ impl Activity {
 impl ProcessEntry {
     /// The command of what is no client and cannot be killed.
     pub const DAEMON: &'static str = "Daemon";
+    /// The command of who reads the binary log by position.
+    pub const DUMP: &'static str = "Binlog Dump";
+    /// The same by identifiers.
+    pub const DUMP_OF_IDENTIFIERS: &'static str = "Binlog Dump GTID";
 
     pub fn new(id: ConnectionId, user: &str, host: String, connection_type: &'static str) -> ProcessEntry {
         let activity = Activity {
@@ -187,6 +191,11 @@ impl ProcessEntry {
             Some((host, port)) if port.parse::<u16>().is_ok() => host.to_owned(),
             _ => host.clone(),
         }
+    }
+
+    /// Whether it reads the binary log, as replicas do.
+    pub fn is_dump(&self) -> bool {
+        matches!(self.activity.lock().command, Self::DUMP | Self::DUMP_OF_IDENTIFIERS)
     }
 
     /// Whether a statement runs now.

@@ -24,6 +24,10 @@ fn main() -> ExitCode {
             print!("{}", help_text());
             Ok(())
         }
+        Ok(Command::HelpOf(text)) => {
+            print!("{text}");
+            Ok(())
+        }
         Ok(Command::LongHelp) => {
             print!("{}", long_help_text());
             Ok(())

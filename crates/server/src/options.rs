@@ -4,6 +4,7 @@
 //! declaration feeds parsing, `--help` and the suggestions for misspelt names. `mapped` and `known` have the names of
 //! other servers of the family. Called by `main`.
 
+mod command_help;
 mod command_line;
 mod help;
 mod known;

@@ -122,7 +122,7 @@ fn serve(
             manager.stopping();
             drop(listening.socket_file);
             crate::replication::stop(&server);
-            end_sessions(&listening.shared);
+            end_sessions(&listening.shared, pool);
             end
         }
         Err(message) => Err(message),
@@ -441,15 +441,26 @@ fn announce(addresses: &[SocketAddr], socket: Option<&Path>) {
     log::system(&format!("ready for connections: {}", ways.join(" or ")));
 }
 
-fn end_sessions(shared: &Shared) {
+fn end_sessions(shared: &Shared, pool: &WorkerPool) {
     let deadline = Instant::now() + SESSIONS_END_MAX;
+    let processes = shared.server.processes();
+    let mut is_for_all = false;
     loop {
+        let all = processes.all();
+        // Who reads the binary log gets what the others have committed.
+        let left: Vec<_> = all.iter().filter(|process| is_for_all || !process.is_dump()).collect();
         // Again each time: a client may have logged in meanwhile.
-        for process in shared.server.processes().all() {
-            process.kill.kill(KillKind::Connection);
-        }
-        if shared.server.processes().count() == 0 {
-            return;
+        left.iter().for_each(|process| process.kill.kill(KillKind::Connection));
+        if left.is_empty() {
+            if is_for_all || all.is_empty() {
+                return;
+            }
+            is_for_all = true;
+            if let Some(log) = shared.server.binary_log().cloned() {
+                // A failure has been told.
+                let _ = on_worker(pool.first(), move || async move { log.catch_up().await });
+            }
+            continue;
         }
         if Instant::now() >= deadline {
             log::warning("some sessions did not end in time; their transactions are rolled back");

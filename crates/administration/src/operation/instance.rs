@@ -40,7 +40,12 @@ impl Caller<'_> {
                 if !self.privileges().has_dynamic(DynamicPrivilege::BackupAdmin) {
                     return Err(Session::privilege_missing(DynamicPrivilege::BackupAdmin.name()));
                 }
-                let repaired = self.instance().engine().repair_page(page).await.map_err(transaction_error)?;
+                let engine = self.instance().engine();
+                let repaired =
+                    engine.repair_page(page).await.map_err(|error| match engine.has_page_repairer() {
+                        true => transaction_error(error),
+                        false => ER_NO_BACKUPS.with(&[&page]),
+                    })?;
                 repaired.map(|()| Done::ok()).ok_or_else(|| ER_NO_PAGE.with(&[&page]))
             }
             InstanceAction::RedoLog { enable } => {
@@ -58,6 +63,11 @@ impl Caller<'_> {
     }
 }
 
+const ER_NO_BACKUPS: ErrorCode = ErrorCode::new(
+    1105,
+    "HY000",
+    "Page %s is damaged and cannot be made again: the server was started without the option backup-dir",
+);
 const ER_NO_PAGE: ErrorCode = ErrorCode::new(1105, "HY000", "There is no page %s");
 const ER_CANNOT_FIND_KEY_IN_KEYRING: ErrorCode = ErrorCode::new(
     3185,

@@ -26,7 +26,9 @@ impl Caller<'_> {
         }
         self.instance().catalog().require_database(&new.database)?;
         if self.instance().catalog().is_named(&new.database, &new.name) {
-            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&new.name]));
+            let error =
+                if statement.new.is_some() { error_code::ER_TABLE_EXISTS_ERROR } else { ER_EXISTS_STILL };
+            return Err(error.with(&[&new.name]));
         }
         let moment = self.restore_moment(&statement.moment)?;
         let restorer = self.instance().backups.restorer();
@@ -77,6 +79,8 @@ impl Caller<'_> {
     }
 }
 
+const ER_EXISTS_STILL: ErrorCode =
+    ErrorCode::new(1050, "42S01", "Table '%s' already exists; with INTO the restored one gets another name");
 const ER_NOT_YET: ErrorCode =
     ErrorCode::new(1105, "HY000", "RESTORE TABLE: the moment '%s' has not come yet");
 const ER_LEFT_OUT: ErrorCode =

@@ -6,6 +6,7 @@ use source::{EventStream, StreamOptions, StreamedEvent};
 
 use super::conditions::offset_and_count;
 use crate::caller::Caller;
+use crate::replication::ER_REPLICA_CHANNEL_DOES_NOT_EXIST;
 use session::log_error;
 use session::stream_error;
 use session::{MadeColumn, MadeRows};
@@ -13,8 +14,16 @@ use session::{MadeColumn, MadeRows};
 const ER_NO_BINARY_LOGGING: datum::ErrorCode =
     datum::ErrorCode::new(1381, "HY000", "You are not using binary logging");
 
+const ER_NO_RELAY_FILES: datum::ErrorCode = datum::ErrorCode::new(
+    1235,
+    "42000",
+    "This server keeps received events in memory and has no relay log files for SHOW RELAYLOG EVENTS",
+);
+
 const ER_ERROR_WHEN_EXECUTING_COMMAND: datum::ErrorCode =
     datum::ErrorCode::new(1220, "HY000", "Error when executing command %s: %s");
+
+const NO_TARGET: &str = "Could not find target log";
 
 /// What SHOW BINLOG EVENTS wants.
 pub(super) struct WantedEvents<'a> {
@@ -75,15 +84,28 @@ impl Caller<'_> {
         rows
     }
 
+    /// There are no relay log files: a server that is no replica has nothing to show, another one says so.
+    pub(super) fn show_relay_log_events(
+        &self,
+        file: Option<&[u8]>,
+        channel: Option<&str>,
+    ) -> Result<MadeRows, SqlError> {
+        let replication = &self.instance().replication;
+        let name = channel.unwrap_or("");
+        if !name.is_empty() && replication.channel(name).is_none() {
+            return Err(ER_REPLICA_CHANNEL_DOES_NOT_EXIST.with(&[&name]));
+        }
+        if !replication.channels().iter().any(|channel| !channel.settings.lock().host.is_empty()) {
+            return Ok(event_rows());
+        }
+        Err(match file {
+            Some(_) => ER_ERROR_WHEN_EXECUTING_COMMAND.with(&[&"SHOW RELAYLOG EVENTS", &NO_TARGET]),
+            None => ER_NO_RELAY_FILES.plain(),
+        })
+    }
+
     pub(super) async fn show_binlog_events(&self, wanted: WantedEvents<'_>) -> Result<MadeRows, SqlError> {
-        let mut rows = MadeRows::new(&[
-            MadeColumn::Text("Log_name", 20),
-            MadeColumn::Number("Pos"),
-            MadeColumn::Text("Event_type", 20),
-            MadeColumn::Number("Server_id"),
-            MadeColumn::Number("End_log_pos"),
-            MadeColumn::LongText("Info"),
-        ]);
+        let mut rows = event_rows();
         let Some(log) = self.instance().binary_log() else { return Ok(rows) };
         log.catch_up().await.map_err(|error| log_error(&error))?;
         let (mut skipped, count) = offset_and_count(wanted.limit)?;
@@ -141,8 +163,19 @@ impl Caller<'_> {
     }
 }
 
+fn event_rows() -> MadeRows {
+    MadeRows::new(&[
+        MadeColumn::Text("Log_name", 20),
+        MadeColumn::Number("Pos"),
+        MadeColumn::Text("Event_type", 20),
+        MadeColumn::Number("Server_id"),
+        MadeColumn::Number("End_log_pos"),
+        MadeColumn::LongText("Info"),
+    ])
+}
+
 fn no_such_file() -> SqlError {
-    ER_ERROR_WHEN_EXECUTING_COMMAND.with(&[&"SHOW BINLOG EVENTS", &"Could not find target log"])
+    ER_ERROR_WHEN_EXECUTING_COMMAND.with(&[&"SHOW BINLOG EVENTS", &NO_TARGET])
 }
 
 fn event_name(event: &Event) -> &'static str {

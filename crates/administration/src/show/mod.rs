@@ -42,6 +42,9 @@ impl Caller<'_> {
                 let wanted = binary_log::WantedEvents { file: log_name, position, limit };
                 (self.show_binlog_events(wanted).await?, ShowFilter::None)
             }
+            Show::LogEvents { relay: true, log_name, channel, .. } => {
+                (self.show_relay_log_events(log_name, channel)?, ShowFilter::None)
+            }
             Show::ReplicaStatus { channel } => (self.show_replica_status(channel).await?, ShowFilter::None),
             Show::Engines => (self.show_engines().await?, ShowFilter::None),
             _ => self.show_rows(show)?,

@@ -32,6 +32,11 @@ impl Engine {
         self.pool.set_repairer(repairer);
     }
 
+    /// Whether damaged pages are repaired by anybody.
+    pub fn has_page_repairer(&self) -> bool {
+        self.pool.repairer().is_some()
+    }
+
     /// Nothing is asked of it any more.
     pub fn is_closed(&self) -> bool {
         self.life.closed.load(Ordering::Acquire)

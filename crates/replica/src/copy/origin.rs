@@ -37,8 +37,10 @@ pub(super) struct Origin {
 impl Origin {
     pub async fn connect(dsn: &Dsn) -> Result<Origin, String> {
         let place = dsn.to_string();
-        let connection =
-            Connection::connect(dsn).await.map_err(|error| format!("the source {place}: {error}"))?;
+        let connection = Connection::connect(dsn).await.map_err(|error| match error {
+            Error::Connect { .. } => format!("the source cannot be reached: {error}"),
+            other => format!("the source {place}: {other}"),
+        })?;
         Ok(Origin { connection, place })
     }
 
@@ -75,8 +77,9 @@ impl Origin {
         let refuse = |why: &str| Err(format!("the source {place} {why}"));
         if version.contains("MariaDB") {
             return refuse(&format!(
-                "is MariaDB ({version}), whose binary log is not read yet: load a dump instead \
-                 (mariadb-dump --single-transaction --routines --events --all-databases), without replication"
+                "is MariaDB ({version}), which is not copied by this command: load a dump \
+                 (mariadb-dump --single-transaction --gtid --master-data=2 --routines --events --all-databases), set \
+                 gtid_slave_pos, and follow it with CHANGE REPLICATION SOURCE TO"
             ));
         }
         let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok()).unwrap_or(0);

@@ -1,14 +1,15 @@
 //! COM_BINLOG_DUMP: events of the binary log as packets, until the reader has gone or has all.
 //!
 //! Invariant: each packet is one whole event behind a zero byte. While there is nothing new the connection waits for the writer of
-//! the log; only heartbeats that the reader has asked for need a timer. A replica of semi-synchronous replication also says how far
+//! the log; only heartbeats that the reader has asked for need a timer. A kill ends it when all is sent. A replica of semi-synchronous replication also says how far
 //! it is; nobody else may say anything.
 use std::future::poll_fn;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binlog::GtidSet;
 use datum::{SqlError, error_code};
+use instance::ProcessEntry;
 use source::{EventStream, SemiSyncReplica, SourceError, StreamOptions, StreamedEvent};
 use wire::{BinlogDump, Confirmation, PacketReader, StatusFlags};
 
@@ -17,6 +18,9 @@ use super::commands::Context;
 
 /// So much is gathered before it is sent.
 const FLUSH_BYTES: usize = 64 * 1024;
+/// As MySQL calls what a stream does.
+const SENDING: &str = "Sending binlog event to replica";
+const ALL_SENT: &str = "Source has sent all binlog to replica; waiting for more updates";
 
 /// How a stream ended.
 pub(super) enum StreamEnd {
@@ -61,10 +65,30 @@ enum Awaited {
     /// Nothing came for so long that the reader wants to hear of the server.
     Heartbeat,
     ReaderGone,
+    /// A shutdown or KILL, which ends the connection.
+    Killed,
 }
 
 impl Context<'_> {
     pub(super) async fn send_events(&mut self, dump: BinlogDump<'_>) -> StreamEnd {
+        let end = self.send_stream(dump).await;
+        self.show("Sleep", "");
+        end
+    }
+
+    /// In the process list.
+    fn show(&self, command: &'static str, state: &'static str) {
+        let since = Instant::now();
+        self.process.update(|activity| {
+            (activity.command, activity.state, activity.since) = (command, state, since);
+        });
+    }
+
+    async fn send_stream(&mut self, dump: BinlogDump<'_>) -> StreamEnd {
+        let command = match dump.executed {
+            Some(_) => ProcessEntry::DUMP_OF_IDENTIFIERS,
+            None => ProcessEntry::DUMP,
+        };
         let opened = match options_of(&dump) {
             Ok(options) => self.session.open_event_stream(options).await,
             Err(error) => Err(error),
@@ -76,6 +100,7 @@ impl Context<'_> {
                 return StreamEnd::Over;
             }
         };
+        self.show(command, SENDING);
         let heartbeat = self.session.heartbeat_period();
         let replica = self.session.semi_sync_replica(dump.server_id);
         let mut confirming = replica.map(|replica| Confirming { replica, reader: PacketReader::default() });
@@ -89,6 +114,7 @@ impl Context<'_> {
                     if self.flush_events().await.is_err() {
                         return StreamEnd::ReaderGone;
                     }
+                    self.show(command, ALL_SENT);
                     confirming.iter().for_each(|confirming| confirming.replica.has_caught_up());
                     match self.wait_for_events(&stream, heartbeat, confirming.as_mut()).await {
                         Ok(Awaited::Events) => {}
@@ -97,6 +123,10 @@ impl Context<'_> {
                             self.put_event(&StreamedEvent { bytes, ends_at: 0 }, 0, confirming.as_ref());
                         }
                         Ok(Awaited::ReaderGone) => return StreamEnd::ReaderGone,
+                        Ok(Awaited::Killed) => {
+                            self.writer.eof(StatusFlags::default(), 0);
+                            return StreamEnd::Over;
+                        }
                         Err(error) => return self.end_events(&error),
                     }
                 }
@@ -171,6 +201,7 @@ impl Context<'_> {
                 biased;
                 () = gone => Ok(Awaited::ReaderGone),
                 news = stream.wait() => news.map(|()| Awaited::Events),
+                () = self.process.kill.connection_killed() => Ok(Awaited::Killed),
             }
         };
         match heartbeat {

@@ -11,6 +11,7 @@ use crate::prune::PrunePlan;
 use crate::restore::RestorePlan;
 use crate::restore_table::RestoreTablePlan;
 
+use super::command_help::command_help;
 use super::settings::{Given, Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
 
@@ -32,6 +33,8 @@ pub enum Command {
     /// Shows one thing of a data directory.
     Inspect(PathBuf, Inspected),
     Help,
+    /// `COMMAND --help`: its text.
+    HelpOf(&'static str),
     /// `--verbose --help`: the names of other servers as well, with what becomes of them.
     LongHelp,
     /// `--print-defaults`: the options that a start would have.
@@ -43,27 +46,21 @@ pub enum Command {
 
 /// The arguments after the program's name.
 pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
+    if let Some(text) = command_help(arguments) {
+        return Ok(Command::HelpOf(text));
+    }
     if let Some(("verify", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return verify_command(rest);
     }
     if let Some(("restore", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return match rest {
-            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
-            _ => RestorePlan::parse(rest).map(Command::Restore),
-        };
+        return RestorePlan::parse(rest).map(Command::Restore);
     }
     if let Some(("restore-table", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
     {
-        return match rest {
-            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
-            _ => RestoreTablePlan::parse(rest).map(|plan| Command::RestoreTable(Box::new(plan))),
-        };
+        return RestoreTablePlan::parse(rest).map(|plan| Command::RestoreTable(Box::new(plan)));
     }
     if let Some(("prune", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return match rest {
-            [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
-            _ => PrunePlan::parse(rest).map(Command::Prune),
-        };
+        return PrunePlan::parse(rest).map(Command::Prune);
     }
     if let Some(("inspect", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return inspect_command(rest);
@@ -140,7 +137,6 @@ fn verify_command(arguments: &[String]) -> Result<Command, String> {
     let is_name = |word: &str| word == "-" || !word.starts_with('-');
     let command = |place: &str, key: Option<&str>| Command::Verify(place.into(), key.map(PathBuf::from));
     match words[..] {
-        ["--help" | "-?"] => Ok(Command::Help),
         [place] if is_name(place) => Ok(command(place, None)),
         [place, "--key-file", key] | ["--key-file", key, place] if is_name(place) => Ok(command(place, Some(key))),
         [one, other] if one.starts_with("--key-file=") || other.starts_with("--key-file=") => {
@@ -155,7 +151,6 @@ fn inspect_command(arguments: &[String]) -> Result<Command, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
     let (directory, what) = match words[..] {
-        ["--help" | "-?"] => return Ok(Command::Help),
         [directory, "superblock"] => (directory, Inspected::Superblock),
         [directory, "page", page] => (directory, Inspected::Page(number(page)?)),
         [directory, "log"] => (directory, Inspected::Log(None)),

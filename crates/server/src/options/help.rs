@@ -16,7 +16,8 @@ Usage: evenkeel [serve] [options]
        evenkeel prune --backups DIRECTORY --keep NUMBER | --keep-days NUMBER [--archive ARCHIVE] [--key-file FILE]
                       [--dry-run]
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
-       evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup   (each has --help)
+       evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup
+       (each has --help)
 
 Start a server with its data in ./evenkeel-data and connect to it:
   evenkeel
