@@ -35,7 +35,7 @@ TYPES = [
 EXPECTED = {
     1005, 1022, 1025, 1048, 1050, 1051, 1054, 1060, 1061, 1062, 1068, 1071, 1072, 1075, 1090, 1091, 1136, 1146, 1170, 1205, 1213, 1217, 1227,
     1264, 1265, 1292, 1366, 1406, 1412, 1451, 1452, 1553, 1690, 1701, 1822, 1826, 1828, 1829, 1830, 1831, 1833, 1834, 1846, 3105, 3106, 3108,
-    3109, 3140, 3144, 3152, 3730, 3780, 3818, 3819, 3837, 3940, 3959, 4092, 1359, 1824, 1901, 4169, 6125,
+    3109, 3140, 3144, 3152, 3730, 3780, 3818, 3819, 3820, 3837, 3940, 3959, 4092, 1359, 1824, 1901, 4169, 6125,
 }
 
 
@@ -99,8 +99,9 @@ class Client(threading.Thread):
         kind = self.random.randrange(20)
         if not has or kind == 0:
             return self.create(table)
-        some, _, kind_of_some = (text(part) for part in self.one(has))
-        part = f"{some}(20)" if kind_of_some.endswith(("text", "blob")) else some
+        some, full, kind_of_some = (text(part) for part in self.one(has))
+        # MariaDB makes a shorter key of one that is too long.
+        part = f"{some}(20)" if kind_of_some.endswith(("text", "blob")) or full == "varchar(900)" else some
         actions = ["CASCADE", "SET NULL", "RESTRICT"] if self.cascades else ["RESTRICT"]
         alter = {
             1: f"ADD COLUMN {column} {self.one(TYPES)}",
@@ -111,7 +112,7 @@ class Client(threading.Thread):
             6: f"DROP INDEX i{self.random.randrange(9)}",
             7: f"MODIFY {some} {self.one(TYPES)}",
             8: f"RENAME COLUMN {some} TO {column}",
-            9: f"ADD COLUMN g{self.random.randrange(5)} INT AS (id * 2) {self.one(['VIRTUAL', 'STORED'])}",
+            9: f"ADD COLUMN g{self.random.randrange(5)} BIGINT AS (id * 2) {self.one(['VIRTUAL', 'STORED'])}",
             10: f"ADD CHECK (id > {self.random.randrange(5)} - 10)",
             11: "FORCE",
             12: f"ADD FOREIGN KEY (parent) REFERENCES {self.table()} (id) ON DELETE {self.one(actions)}",
