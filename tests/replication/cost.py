@@ -132,12 +132,13 @@ def lag(options):
             seen[name].append(lag_of(cursor))
         time.sleep(0.05)
     rate_of_source = (commits_of(source) - first) / (time.time() - began)
-    print(f"{source.name}: {rate_of_source:.0f} transactions per second of {options.threads} writers")
+    print(f"{source.name}: {rate_of_source:.0f} transactions per second of {options.threads} writers", flush=True)
     for name, lags in seen.items():
         lags.sort()
         print(
             f"{name}: behind by {lags[len(lags) // 2] * 1000:.0f} ms (median), {lags[int(len(lags) * 0.99)] * 1000:.0f} ms (99 of 100), "
-            f"{lags[-1] * 1000:.0f} ms at most"
+            f"{lags[-1] * 1000:.0f} ms at most",
+            flush=True,
         )
     for replica in replicas:  # one after the other: they share the machine
         replica.query("STOP REPLICA")

@@ -26,7 +26,7 @@ pub use grammar::{ProgramNames, unescape_string};
 pub use lexer::keywords;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
-pub use places::parameter_places;
+pub use places::{parameter_places, span_with_comments};
 pub use restore::{
     NamedColumn, NamedTable, ResolvedNames, RestoreOptions, RestoredExpr, RestoredQuery, ViewText,
     is_condition, restore, restore_query,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use archive::{BackupKey, BackupReader, check_backup};
+use archive::{ArchiveError, BackupKey, BackupReader, check_backup};
 
 use crate::restore::{Progress, RestorePlan, show_time};
 
@@ -22,22 +22,24 @@ pub(crate) fn open_all(plan: &RestorePlan) -> Result<Vec<Reader>, String> {
     if all.clone().filter(|path| path.as_os_str() == INPUT).count() > 1 {
         return Err("only one of the backups can come from standard input".into());
     }
-    all.map(|path| open(path, key.as_ref())).collect()
+    all.map(|path| open(path, key.as_ref()).map_err(|error| error.to_string())).collect()
 }
 
-fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, String> {
+fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, ArchiveError> {
     let name = path.display().to_string();
     let input: Box<dyn Read> = match path.as_os_str() == INPUT {
         true => Box::new(std::io::stdin().lock()),
         false if path.is_dir() => {
-            return Err(format!("{name} is a directory: increments continue a backup in a file"));
+            let what = format!("{name} is a directory: increments continue a backup in a file");
+            return Err(ArchiveError::Unfit(what));
         }
         false => {
-            let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+            let opened = File::open(path);
+            let file = opened.map_err(|error| ArchiveError::Io(format!("cannot read {name}: {error}")))?;
             Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
         }
     };
-    BackupReader::open(input, &name, key).map_err(|error| error.to_string())
+    BackupReader::open(input, &name, key)
 }
 
 pub(crate) fn read_key(path: &Path) -> Result<BackupKey, String> {
@@ -55,7 +57,13 @@ pub(crate) fn is_one(path: &Path) -> bool {
 /// Checks every byte of a backup file and says what it is. True when nothing is wrong.
 pub(crate) fn verify(path: &Path, key_file: Option<&Path>) -> Result<bool, String> {
     let key = key_file.map(read_key).transpose()?;
-    let file = open(path, key.as_ref())?;
+    let file = match open(path, key.as_ref()) {
+        Err(ArchiveError::Damaged(what)) => {
+            println!("damaged: {what}");
+            return Ok(false);
+        }
+        other => other.map_err(|error| error.to_string())?,
+    };
     let progress = Progress::default();
     let check = check_backup(file, &|bytes| progress.add(bytes));
     progress.end();

@@ -144,6 +144,12 @@ fn a_backup_goes_through_a_pipe_and_what_is_wrong_is_said() {
     fs::write(place.path("damaged"), &damaged).expect("writable");
     let (is_sound, said) = place.run(&["verify", &place.path("damaged")]);
     assert!(!is_sound && said.contains("is damaged at byte"), "{said}");
+    // Damage of the head is damage as well, not a file that cannot be looked at.
+    damaged[middle] ^= 4;
+    damaged[29] ^= 1;
+    fs::write(place.path("head"), &damaged).expect("writable");
+    let (is_sound, said) = place.run(&["verify", &place.path("head")]);
+    assert!(!is_sound && said.starts_with("damaged: ") && said.contains("in its head"), "{said}");
     let no = place.path("no");
     let (is_good, said) = place.run(&["restore", "--from", &place.path("damaged"), "--to", &no]);
     assert!(!is_good && said.contains("is damaged at byte"), "{said}");

@@ -147,3 +147,23 @@ fn a_source_that_is_not_there_and_relay_logs_that_are_not_are_told() {
         format!("Message: Can't connect to MySQL server on '127.0.0.1:{port}' (111: Connection refused)");
     assert!(told.contains(&wanted), "{told}");
 }
+
+/// What follows a definition elsewhere reads its text by itself.
+#[test]
+fn definitions_are_logged_with_the_comments_that_they_begin_and_end_in() {
+    let server = TestServer::start(ONE);
+    let mut client = server.log_in();
+    client.execute_all(&["create database d", "use d"]);
+    let texts = [
+        "create table t (a int) /*! engine = innodb */",
+        "/*!50001 create algorithm=undefined */ /*!50013 sql security invoker */ /*!50001 view v as select 1 */",
+    ];
+    client.execute_all(&texts);
+    client.execute("/*!50003 create */ procedure p() /*!50003 select 1 */").expect("a procedure");
+    let rows = client.query("show binlog events").expect("events");
+    let logged: Vec<_> = rows.into_iter().filter_map(|mut row| row.pop()?).collect();
+    let is_there = |text: &str| logged.iter().any(|info| info.ends_with(&format!("use `d`; {text}")));
+    assert!(texts.iter().all(|text| is_there(text)), "{logged:?}");
+    let procedure = "/*!50003 create DEFINER=`root`@`localhost` */ procedure p() /*!50003 select 1 */";
+    assert!(is_there(procedure), "{logged:?}");
+}

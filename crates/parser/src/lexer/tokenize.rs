@@ -15,6 +15,8 @@ pub struct Tokens<'a> {
     pub consumed: usize,
     pub literal_count: u32,
     pub parameter_count: u32,
+    /// Where the dissolved comments were, each from its first byte to behind its last.
+    pub versioned_comments: &'a [(usize, usize)],
 }
 
 pub fn tokenize<'a>(text: &[u8], mode: SqlMode, arena: &'a Bump) -> Tokens<'a> {
@@ -36,13 +38,16 @@ fn tokens_of<'a>(text: &[u8], mode: SqlMode, passes_semicolons: bool, arena: &'a
         position: 0,
         tokens,
         in_versioned_comment: false,
+        comment_start: 0,
+        versioned_comments: Vec::new_in(arena),
         passes_semicolons,
         literal_count: 0,
         parameter_count: 0,
     };
     let consumed = lexer.run();
-    let Lexer { tokens, literal_count, parameter_count, .. } = lexer;
-    Tokens { tokens: tokens.into_bump_slice(), consumed, literal_count, parameter_count }
+    let Lexer { tokens, literal_count, parameter_count, versioned_comments, .. } = lexer;
+    let (tokens, versioned_comments) = (tokens.into_bump_slice(), versioned_comments.into_bump_slice());
+    Tokens { tokens, consumed, literal_count, parameter_count, versioned_comments }
 }
 
 /// The work of a long text is counted in pieces of so many tokens.
@@ -55,6 +60,9 @@ struct Lexer<'a, 't> {
     position: usize,
     tokens: Vec<'a, Token>,
     in_versioned_comment: bool,
+    /// Of the versioned comment that the lexer is in.
+    comment_start: usize,
+    versioned_comments: Vec<'a, (usize, usize)>,
     passes_semicolons: bool,
     literal_count: u32,
     parameter_count: u32,
@@ -96,6 +104,7 @@ impl Lexer<'_, '_> {
                 b'*' if self.in_versioned_comment && self.byte(1) == Some(b'/') => {
                     self.in_versioned_comment = false;
                     self.position += 2;
+                    self.versioned_comments.push((self.comment_start, self.position));
                 }
                 _ => self.sign(byte),
             }
@@ -292,21 +301,27 @@ impl Lexer<'_, '_> {
         let digits = self.position + 3;
         let count = self.text[digits..].iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
         if count < 5 {
-            self.in_versioned_comment = true;
-            self.position = digits;
+            self.enter_versioned_comment(digits);
             return;
         }
         let version =
             scan::integer_value(&self.text[digits..digits + count]).expect("six digits fit 64 bits");
         if version <= u64::from(VERSION) {
-            self.in_versioned_comment = true;
-            self.position = digits + count;
+            self.enter_versioned_comment(digits + count);
             return;
         }
         match self.skipped_comment_end(digits) {
             Some(end) => self.position = end,
             None => self.unreadable(),
         }
+    }
+
+    fn enter_versioned_comment(&mut self, content: usize) {
+        if !self.in_versioned_comment {
+            self.comment_start = self.position;
+        }
+        self.in_versioned_comment = true;
+        self.position = content;
     }
 
     /// A versioned comment that is skipped may hold comments of its own.

@@ -59,6 +59,11 @@ fn defined_database<'s>(kind: &StatementKind<'s>, session: &'s str) -> Option<&'
     }
 }
 
+/// The word that a definer stands behind.
+fn ends_in_create(text: &[u8]) -> bool {
+    text[text.len() - CREATE.len()..].eq_ignore_ascii_case(CREATE)
+}
+
 fn now_us() -> u64 {
     instance::unix_now_us()
 }
@@ -280,13 +285,17 @@ impl Session {
 
     /// The text; a stored program without a definer gets the session's account, because elsewhere it would be another's.
     fn with_definer(&self, request: Request<'_>) -> Vec<u8> {
-        let text = request.statement.span.of(request.text);
+        let span = request.statement.span;
+        let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
+        let whole = parser::span_with_comments(request.text, span, mode);
+        let text = whole.of(request.text);
         let is_undefined = match request.statement.kind {
             StatementKind::CreateProgram(create) => create.definer.is_none(),
             _ => false,
         };
-        match text.split_at_checked(CREATE.len()) {
-            Some((create, rest)) if is_undefined && create.eq_ignore_ascii_case(CREATE) => {
+        let create_end = (span.start - whole.start) as usize + CREATE.len();
+        match text.split_at_checked(create_end) {
+            Some((create, rest)) if is_undefined && ends_in_create(create) => {
                 let [user, host] = [&self.connection.account_user, &self.connection.account_host]
                     .map(|name| schema::quote_identifier(name));
                 [create, format!(" DEFINER={user}@{host}").as_bytes(), rest].concat()
