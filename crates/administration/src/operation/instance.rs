@@ -41,11 +41,12 @@ impl Caller<'_> {
                     return Err(Session::privilege_missing(DynamicPrivilege::BackupAdmin.name()));
                 }
                 let engine = self.instance().engine();
-                let repaired =
-                    engine.repair_page(page).await.map_err(|error| match engine.has_page_repairer() {
-                        true => transaction_error(error),
-                        false => ER_NO_BACKUPS.with(&[&page]),
-                    })?;
+                let cannot = |error: SqlError| match error.is(&error_code::ER_INDEX_CORRUPT) {
+                    true if !engine.has_page_repairer() => ER_NO_BACKUPS.with(&[&page]),
+                    _ => error,
+                };
+                let repaired = engine.repair_page(page).await;
+                let repaired = repaired.map_err(|error| cannot(transaction_error(error)))?;
                 repaired.map(|()| Done::ok()).ok_or_else(|| ER_NO_PAGE.with(&[&page]))
             }
             InstanceAction::RedoLog { enable } => {
