@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes of a large table beside sysbench's clients: what do they wait, and how long does the change take?
 
-    run.py PORT [--rows N] [--clients N] [--rate N]     (needs sysbench and pymysql; root without a password at 127.0.0.1)
+    run.py PORT [--rows N] [--clients N] [--rate N] [--only WORD]     (needs sysbench and pymysql; root without a password at 127.0.0.1)
 
 A table of 2,000,000 rows is changed while 64 clients run oltp_read_write on it: a column, an index, another type, another
 primary key, OPTIMIZE. `--rate` bounds the clients' transactions per second; without it they take all that there is. A line for
@@ -76,6 +76,7 @@ def main():
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--rate", type=int, default=0)
+    parser.add_argument("--only", default="", help="changes whose name has this word")
     options = parser.parse_args()
     connection = pymysql.connect(host="127.0.0.1", port=options.port, user="root", autocommit=True)
     cursor = connection.cursor()
@@ -86,6 +87,8 @@ def main():
     load = Load(options)
     time.sleep(QUIET_SECONDS)
     for name, statement in CHANGES:
+        if options.only not in name:
+            continue
         quiet = time.time()
         time.sleep(QUIET_SECONDS)
         begin = time.time()

@@ -8,6 +8,9 @@
 //! Memory: those who write wait before their next row while the records take `STREAM_BYTES`, until the build has taken them. So
 //! there is at most that, and a record of each writer. The build waits for no row and for no writer, but in steps between
 //! which it takes the records.
+//!
+//! Pace: while the build takes up records it holds the writers (`hold`), and each record that it takes up lets less than one
+//! come (`give`). So what is left gets less however many write. They wait in the order in which they came.
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
 use engine::{EntryBatch, Transaction};
@@ -20,6 +23,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What records may take before those who write wait.
 const STREAM_BYTES: usize = 8 << 20;
+/// Of so many records that the build takes up it lets `PACE_ADDED` come.
+const PACE_TAKEN: i64 = 4;
+const PACE_ADDED: i64 = 3;
+/// Of so many records that it has looked at, whether or not it could take them up, it lets one more come: those of a transaction
+/// that has not ended are taken up behind its end only, which must come.
+const PACE_SEEN: i64 = 16;
+/// What writers may add at once when they have added less for a while, or owe when they were not held.
+const PACE_RANGE: i64 = 512;
 
 /// The changes that one build has not seen yet.
 pub struct ChangeStream {
@@ -29,10 +40,10 @@ pub struct ChangeStream {
     every_change: bool,
     /// A leaf lock, held for the copying of a record or to take all of them.
     state: Mutex<State>,
-    /// Whether the records take `STREAM_BYTES`. Changed under the mutex; before the waiters are woken, and tested
-    /// after registering: see `WaitQueue`.
-    is_full: AtomicBool,
-    /// Those who wait for it to have room.
+    /// Whether who comes to write has to wait: the records take `STREAM_BYTES`, or all that may come has come. Changed under the
+    /// mutex; before the waiters are woken, and tested after registering: see `WaitQueue`.
+    must_wait: AtomicBool,
+    /// Those who wait.
     writers: WaitQueue,
 }
 
@@ -42,6 +53,24 @@ struct State {
     open: BTreeSet<u64>,
     /// Nobody takes the records any more.
     is_closed: bool,
+    pace: Pace,
+}
+
+/// How many records may come.
+#[derive(Default)]
+struct Pace {
+    /// Those who write wait while there is no credit.
+    is_held: bool,
+    /// Counted from the first `hold` to `release`; below zero what came while nobody was held.
+    credit: Option<i64>,
+}
+
+impl State {
+    fn must_wait(&self) -> bool {
+        let is_full = self.records.bytes_len() >= STREAM_BYTES;
+        let is_slowed = self.pace.is_held && self.pace.credit.is_some_and(|credit| credit <= 0);
+        !self.is_closed && (is_full || is_slowed)
+    }
 }
 
 impl fmt::Debug for ChangeStream {
@@ -79,7 +108,7 @@ impl ChangeStream {
             columns,
             every_change,
             state: Mutex::default(),
-            is_full: AtomicBool::new(false),
+            must_wait: AtomicBool::new(false),
             writers: WaitQueue::new(),
         }
     }
@@ -92,14 +121,58 @@ impl ChangeStream {
     pub fn take(&self) -> EntryBatch {
         let mut state = self.state.lock();
         let records = std::mem::take(&mut state.records);
-        self.make_room();
+        self.wake(&state);
         records
     }
 
-    /// The caller holds the mutex and has taken the records.
-    fn make_room(&self) {
-        self.is_full.store(false, Ordering::SeqCst);
-        self.writers.wake_all();
+    /// From now on those who write add no more than `give` allows.
+    pub fn hold(&self) {
+        let mut state = self.state.lock();
+        state.pace.is_held = true;
+        state.pace.credit.get_or_insert(0);
+        self.wake(&state);
+    }
+
+    /// The build has looked at so many records and `taken` up some of them.
+    pub fn give(&self, seen: usize, taken: usize) {
+        let mut state = self.state.lock();
+        let Some(credit) = state.pace.credit else { return };
+        let more = taken as i64 * PACE_ADDED / PACE_TAKEN + seen as i64 / PACE_SEEN + 1;
+        state.pace.credit = Some((credit + more).min(PACE_RANGE));
+        self.wake(&state);
+    }
+
+    /// Nobody is held until the next `hold`, but what comes is counted.
+    pub fn let_pass(&self) {
+        let mut state = self.state.lock();
+        state.pace.is_held = false;
+        self.wake(&state);
+    }
+
+    /// Nobody is held, and nothing counted.
+    pub fn release(&self) {
+        let mut state = self.state.lock();
+        state.pace = Pace::default();
+        self.wake(&state);
+    }
+
+    /// Has those go on who may. Each of them adds a record or two, which its credit may lack then.
+    fn wake(&self, state: &State) {
+        if state.must_wait() {
+            self.must_wait.store(true, Ordering::SeqCst);
+            return;
+        }
+        match state.pace.credit {
+            Some(credit) if state.pace.is_held && !state.is_closed => {
+                let woken = (0..credit).take_while(|_| self.writers.wake_one()).count();
+                // Who comes now stands behind those who are left.
+                self.must_wait.store(woken as i64 == credit, Ordering::SeqCst);
+            }
+            _ => {
+                self.must_wait.store(false, Ordering::SeqCst);
+                self.writers.wake_all();
+            }
+        }
     }
 
     /// The build is over: nobody waits for it any more.
@@ -107,14 +180,14 @@ impl ChangeStream {
         let mut state = self.state.lock();
         state.is_closed = true;
         state.records = EntryBatch::default();
-        self.make_room();
+        self.wake(&state);
     }
 
-    /// Waits until the build has taken what there is, if that is much.
+    /// Waits until the build lets another record come.
     async fn wait_for_room(&self) {
-        while self.is_full.load(Ordering::SeqCst) {
+        if self.must_wait.load(Ordering::SeqCst) {
             let place = self.writers.register();
-            if self.is_full.load(Ordering::SeqCst) {
+            if self.must_wait.load(Ordering::SeqCst) {
                 place.await;
             }
         }
@@ -147,8 +220,11 @@ impl ChangeStream {
         let mut state = self.state.lock();
         if !state.is_closed {
             state.records.push(row_key, &rest);
-            if state.records.bytes_len() >= STREAM_BYTES {
-                self.is_full.store(true, Ordering::SeqCst);
+            if let Some(credit) = &mut state.pace.credit {
+                *credit = (*credit - 1).max(-PACE_RANGE);
+            }
+            if state.must_wait() {
+                self.must_wait.store(true, Ordering::SeqCst);
             }
         }
         state.open.insert(id)
@@ -297,6 +373,72 @@ mod tests {
         assert!((0..records).all(|_| !stream.push(7, b"key", Some(&old))));
         assert!(pin!(stream.wait_for_room()).poll(&mut context).is_ready());
         assert!(stream.take().is_empty());
+    }
+
+    /// However many write, what is left gets less with each record that is taken up.
+    #[test]
+    fn writers_keep_the_pace() {
+        const WRITERS: usize = 100;
+        let stream = ChangeStream::new(vec![0], false);
+        let mut context = Context::from_waker(Waker::noop());
+        let old = [Value::Int(1)];
+        for _ in 0..10_000 {
+            stream.push(7, b"key", Some(&old));
+        }
+        let mut left = stream.take().len();
+        stream.hold();
+        let mut waiting: Vec<_> = (0..WRITERS).map(|_| Box::pin(stream.wait_for_room())).collect();
+        let mut writes = [0; WRITERS];
+        let (mut taken, mut came) = (0, 0);
+        while left > 400 {
+            stream.give(200, 200);
+            (taken, left) = (taken + 200, left - 200);
+            for (writer, count) in waiting.iter_mut().zip(&mut writes) {
+                while writer.as_mut().poll(&mut context).is_ready() {
+                    stream.push(7, b"key", Some(&old));
+                    *count += 1;
+                    *writer = Box::pin(stream.wait_for_room());
+                }
+            }
+            let more = stream.take().len();
+            (came, left) = (came + more, left + more);
+            assert!(came <= taken * 13 / 16 + taken / 200 + 2 * WRITERS, "{came} of {taken}");
+        }
+        let (least, most) = (writes.iter().min().unwrap(), writes.iter().max().unwrap());
+        assert!(most - least <= 2, "{least} to {most}");
+        // Nobody is held behind it.
+        stream.release();
+        assert!(waiting.iter_mut().all(|writer| writer.as_mut().poll(&mut context).is_ready()));
+        assert!((0..10_000).all(|_| pin!(stream.wait_for_room()).poll(&mut context).is_ready()));
+    }
+
+    /// A transaction whose records cannot be taken up before its end comes to its end.
+    #[test]
+    fn an_open_writer_goes_on() {
+        let stream = ChangeStream::new(vec![0], false);
+        let mut context = Context::from_waker(Waker::noop());
+        stream.hold();
+        for _ in 0..100 {
+            let mut waiting = pin!(stream.wait_for_room());
+            if waiting.as_mut().poll(&mut context).is_pending() {
+                stream.give(1, 0);
+                assert!(waiting.poll(&mut context).is_ready());
+            }
+            stream.push(7, b"key", None);
+        }
+        // What comes while nobody is held is owed.
+        stream.let_pass();
+        for _ in 0..50 {
+            assert!(pin!(stream.wait_for_room()).poll(&mut context).is_ready());
+            stream.push(7, b"key", None);
+        }
+        stream.hold();
+        let mut waiting = pin!(stream.wait_for_room());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        stream.give(40, 40);
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        stream.give(40, 40);
+        assert!(waiting.poll(&mut context).is_ready());
     }
 
     #[test]

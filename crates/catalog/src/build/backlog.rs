@@ -17,7 +17,6 @@ const BACKLOG_BYTES: usize = 4 << 20;
 pub struct Backlog {
     space: Arc<TemporarySpace>,
     sorter: Sorter,
-    count: usize,
 }
 
 fn sorter(space: &Arc<TemporarySpace>) -> Sorter {
@@ -26,7 +25,7 @@ fn sorter(space: &Arc<TemporarySpace>) -> Sorter {
 
 impl Backlog {
     pub fn new(space: &Arc<TemporarySpace>) -> Backlog {
-        Backlog { space: space.clone(), sorter: sorter(space), count: 0 }
+        Backlog { space: space.clone(), sorter: sorter(space) }
     }
 
     /// Puts in what a stream gave.
@@ -38,7 +37,6 @@ impl Backlog {
     }
 
     pub async fn put_one(&mut self, key: &[u8], rest: &[u8]) -> Result<(), SqlError> {
-        self.count += 1;
         if self.sorter.push(key, rest) {
             self.sorter.spill(&mut Turns).await?;
         }
@@ -47,17 +45,15 @@ impl Backlog {
 
     /// Begins a round: the records that are there, and an empty backlog for those that come.
     pub async fn begin_round(&mut self) -> Result<Round, SqlError> {
-        let count = std::mem::take(&mut self.count);
         let mut sorter = std::mem::replace(&mut self.sorter, sorter(&self.space));
         sorter.finish(&mut Turns).await?;
-        Ok(Round { sorter, count })
+        Ok(Round { sorter })
     }
 }
 
 /// The records of a round.
 pub struct Round {
     sorter: Sorter,
-    pub count: usize,
 }
 
 impl Round {

@@ -32,10 +32,16 @@ impl Pause for CatchUp {
     }
 }
 
-/// What is kept in step with the rows.
+/// What is kept in step with the rows. Of each batch first the old goes, record by record in the order of their rows, then the new
+/// comes, row by row in the same order; the reader sees the same all the time.
 pub(super) trait Target {
     /// Removes what the row was, if it is still there.
-    async fn remove(&mut self, change: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError>;
+    async fn remove(
+        &mut self,
+        change: &mut SchemaChange,
+        reader: &mut Transaction,
+        record: &ChangedRow,
+    ) -> Result<(), SqlError>;
 
     /// Adds what the row is for `reader`; it may be there already. Gives error 1062 where another row stands in its way.
     async fn add(
@@ -60,7 +66,7 @@ pub(super) struct CatchUp {
 /// What a round has done.
 #[derive(Default)]
 struct RoundReport {
-    /// Records that were there.
+    /// Records that were there and whose transactions had ended.
     records: usize,
     /// Rows that could not be added because of rivals, and what one of them would be told.
     rivals: usize,
@@ -104,7 +110,15 @@ impl CatchUp {
         }
     }
 
-    /// One round; gives the number of records that it had.
+    /// Those who write are not held, until the next round.
+    pub fn release(&self) {
+        if let Some(attached) = &self.stream {
+            attached.stream().release();
+        }
+    }
+
+    /// One round; gives the number of records that it took up. Those who write are held from then on: fewer records come than are
+    /// taken up, so that rounds get shorter whatever they do.
     pub async fn round(
         &mut self,
         target: &mut impl Target,
@@ -152,14 +166,19 @@ impl CatchUp {
         settled.map_err(|error| table_error(self.table.definition(), error))?;
         let mut reader = engine.begin(Isolation::ReadCommitted, AccessMode::ReadOnly);
         let mut round = self.backlog.begin_round().await?;
-        let mut report = RoundReport { records: round.count, ..RoundReport::default() };
+        let mut report = RoundReport::default();
+        stream.hold();
         loop {
             let records = round.next().await?;
             if records.is_empty() {
+                // What is sorted, and whose commits are waited for, takes no time of the others.
+                stream.let_pass();
                 return Ok(report);
             }
             reader.begin_statement();
+            let before = report.records;
             self.apply(target, (&mut *change, &mut reader), (&records, &open), &mut report).await?;
+            stream.give(records.len(), report.records - before);
             self.put_by().await?;
             env::yield_now().await;
         }
@@ -180,9 +199,10 @@ impl CatchUp {
                 self.backlog.put_one(key, rest).await?;
                 continue;
             }
-            target.remove(change, &record).await?;
+            target.remove(change, reader, &record).await?;
             ended.push(record);
         }
+        report.records += ended.len();
         for (position, record) in ended.iter().enumerate() {
             // In the order of their keys: the last of a row's records does for all.
             if ended.get(position + 1).is_some_and(|next| next.row_key == record.row_key) {

@@ -4,13 +4,14 @@
 //! key it has there. So the copy is found by the key of the row, whatever its values were and became.
 use std::sync::Arc;
 
-use datum::{SqlError, Value};
-use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness};
+use datum::SqlError;
+use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
 use rowstore::Pause;
-use table::{ChangeStream, ChangedRow, ReadyTable, TableHandle, damaged, table_error};
+use table::{ChangeStream, ReadyTable, TableHandle, table_error};
 
-use super::catch_up::{CatchUp, Target};
-use super::sorted::{EntryMaker, Rival, SortedTree};
+use super::catch_up::CatchUp;
+use super::copied_rows::NewRows;
+use super::sorted::{EntryMaker, SortedTree};
 use super::{BATCH_ROWS, BuildWork, SORT_BYTES};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
@@ -34,16 +35,6 @@ pub struct TableCopy<'c> {
     catch_up: CatchUp,
 }
 
-struct NewRows<'c> {
-    before: Arc<TableHandle>,
-    after: ReadyTable,
-    keys: CopiedKeys,
-    converter: &'c mut dyn RowConverter,
-    next_row_id: u64,
-    /// The keys in the copy by those in the table, where they differ and writers may come.
-    key_map: Option<TreeId>,
-}
-
 impl<'c> TableCopy<'c> {
     /// Begins while nobody writes to the table. With `online`, writers may come once this is done.
     pub async fn begin(
@@ -60,7 +51,7 @@ impl<'c> TableCopy<'c> {
         let stream = online.then(|| ChangeStream::new(Vec::new(), true));
         let (catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
         let (before, after) = (before.clone(), after.clone());
-        let rows = NewRows { before, after, keys, converter, next_row_id: 1, key_map };
+        let rows = NewRows::new((before, after), (keys, converter), key_map);
         Ok(TableCopy { rows, reader: Some(reader), catch_up })
     }
 
@@ -148,6 +139,11 @@ impl<'c> TableCopy<'c> {
         self.catch_up.round(&mut self.rows, change).await
     }
 
+    /// Nobody is held while no rounds go on.
+    pub fn release(&self) {
+        self.catch_up.release();
+    }
+
     /// Takes up the rest while nobody writes.
     pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
         self.catch_up.finish(&mut self.rows, change).await?;
@@ -172,158 +168,4 @@ async fn load_piece(
     loaded.map_err(|error| table_error(table.definition(), error))?;
     records.clear();
     Ok(())
-}
-
-impl NewRows<'_> {
-    fn convert(&mut self, key: &[u8], value: &[u8]) -> Result<Vec<Value>, SqlError> {
-        let row = decode_all(&self.before, key, value)?;
-        let mut converted = Vec::with_capacity(self.after.definition().columns.len());
-        self.converter.convert(&row, &mut converted)?;
-        self.after.observe_number(&converted);
-        Ok(converted)
-    }
-
-    fn new_key(&mut self, key: &[u8], row: &[Value]) -> Result<Vec<u8>, SqlError> {
-        let mut new_key = Vec::with_capacity(key.len());
-        match self.keys {
-            CopiedKeys::Same => new_key.extend_from_slice(key),
-            CopiedKeys::Made | CopiedKeys::Numbered => {
-                self.after.layout().write_row_key(row, self.next_row_id, &mut new_key)?;
-                self.next_row_id += 1;
-            }
-        }
-        Ok(new_key)
-    }
-
-    fn decode_new(&self, key: &[u8], value: &[u8]) -> Result<Vec<Value>, SqlError> {
-        decode_all(self.after.handle(), key, value)
-    }
-
-    fn sql_error(&self, error: EngineError) -> SqlError {
-        table_error(self.after.definition(), error)
-    }
-
-    /// The copied row under this key of the copy.
-    async fn copied(&self, change: &mut SchemaChange, key: &[u8]) -> Result<Option<Vec<Value>>, SqlError> {
-        let found = change.transaction().get(self.after.layout().tree, key, ReadMode::Snapshot).await;
-        let found = found.map_err(|error| self.sql_error(error))?;
-        found.map(|value| self.decode_new(key, &value)).transpose()
-    }
-
-    /// The key that the copy of a row has, if there is one.
-    async fn key_in_copy(
-        &self,
-        change: &mut SchemaChange,
-        row_key: &[u8],
-    ) -> Result<Option<Vec<u8>>, SqlError> {
-        let Some(key_map) = self.key_map else { return Ok(Some(row_key.to_vec())) };
-        let found = change.transaction().get(key_map, row_key, ReadMode::Snapshot).await;
-        found.map_err(|error| self.sql_error(error))
-    }
-
-    /// Error 1062 for an entry that was refused.
-    async fn rival(
-        &self,
-        change: &mut SchemaChange,
-        index: usize,
-        rival: &Rival,
-    ) -> Result<SqlError, SqlError> {
-        let row = self.copied(change, rival.behind_unique()).await?;
-        let row = row.ok_or_else(|| damaged(&self.after.definition().name))?;
-        Ok(self.after.duplicate_error(index, &row))
-    }
-
-    /// The position of the index whose entries are the rows.
-    fn clustering(&self) -> usize {
-        self.after.layout().indexes.iter().position(|index| index.clustered).unwrap_or_default()
-    }
-
-    /// The secondary indexes: positions and trees.
-    fn indexes(&self) -> Vec<(usize, TreeId)> {
-        let indexes = self.after.layout().indexes.iter().enumerate();
-        indexes.filter(|(_, layout)| !layout.clustered).map(|(index, layout)| (index, layout.tree)).collect()
-    }
-
-    /// Takes the copy of a row away, if there is one.
-    async fn remove_copy(&self, change: &mut SchemaChange, row_key: &[u8]) -> Result<(), SqlError> {
-        let Some(key) = self.key_in_copy(change, row_key).await? else { return Ok(()) };
-        let Some(row) = self.copied(change, &key).await? else { return Ok(()) };
-        let mut maker = EntryMaker::default();
-        let mut records = vec![(self.after.layout().tree, key.clone())];
-        records.extend(self.key_map.map(|key_map| (key_map, row_key.to_vec())));
-        for (index, tree) in self.indexes() {
-            records.extend(maker.entries_of(&self.after, index, &row, &key)?.map(|entry| (tree, entry.key)));
-        }
-        for (tree, key) in records {
-            let unloaded = change.transaction().unload(tree, &key).await;
-            unloaded.map_err(|error| self.sql_error(error))?;
-        }
-        Ok(())
-    }
-
-    /// Writes a record; false where another one is in its way.
-    async fn load(
-        &self,
-        change: &mut SchemaChange,
-        tree: TreeId,
-        (key, value): (&[u8], &[u8]),
-        uniqueness: Uniqueness,
-    ) -> Result<bool, SqlError> {
-        match change.transaction().load(tree, key, value, uniqueness).await {
-            Ok(()) => Ok(true),
-            Err(EngineError::DuplicateKey { .. }) => Ok(false),
-            Err(error) => Err(self.sql_error(error)),
-        }
-    }
-}
-
-impl Target for NewRows<'_> {
-    async fn remove(&mut self, change: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError> {
-        self.remove_copy(change, &record.row_key).await
-    }
-
-    async fn add(
-        &mut self,
-        change: &mut SchemaChange,
-        reader: &mut Transaction,
-        row_key: &[u8],
-    ) -> Result<Option<SqlError>, SqlError> {
-        let found = reader.get(self.before.layout().tree, row_key, ReadMode::Snapshot).await;
-        let found = found.map_err(|error| table_error(self.before.definition(), error))?;
-        let Some(found) = found else { return Ok(None) };
-        let row = self.convert(row_key, &found)?;
-        let new_key = self.new_key(row_key, &row)?;
-        let mut record = Vec::new();
-        self.after.layout().write_row(&row, &mut record);
-        let tree = self.after.layout().tree;
-        if !self.load(change, tree, (&new_key, &record), Uniqueness::Key).await? {
-            return Ok(Some(self.after.duplicate_error(self.clustering(), &row)));
-        }
-        if let Some(key_map) = self.key_map {
-            self.load(change, key_map, (row_key, &new_key), Uniqueness::Key).await?;
-        }
-        let (mut maker, mut entries) = (EntryMaker::default(), Vec::new());
-        for (index, tree) in self.indexes() {
-            let made = maker.entries_of(&self.after, index, &row, &new_key)?;
-            entries.extend(made.map(|entry| (index, tree, entry)));
-        }
-        for (index, tree, entry) in entries {
-            let uniqueness = entry.uniqueness();
-            if !self.load(change, tree, (&entry.key, &entry.value), uniqueness).await? {
-                // All or nothing, so that the row can be tried again.
-                self.remove_copy(change, row_key).await?;
-                return Ok(Some(self.after.duplicate_error(index, &row)));
-            }
-        }
-        Ok(None)
-    }
-}
-
-pub(super) fn decode_all(table: &TableHandle, key: &[u8], value: &[u8]) -> Result<Vec<Value>, SqlError> {
-    let definition = table.definition();
-    let mut row = vec![Value::Null; definition.columns.len()];
-    let wanted: Vec<(usize, usize)> = (0..row.len()).map(|column| (column, column)).collect();
-    let decoded = table.layout().read_columns(definition, &wanted, key, value, &mut row);
-    decoded.map_err(|error| error.of(definition))?;
-    Ok(row)
 }

@@ -132,7 +132,12 @@ impl LostKeys {
 }
 
 impl Target for LostKeys {
-    async fn remove(&mut self, _: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError> {
+    async fn remove(
+        &mut self,
+        _: &mut SchemaChange,
+        _: &mut Transaction,
+        record: &ChangedRow,
+    ) -> Result<(), SqlError> {
         let mut row = vec![Value::Null; self.parent.definition().columns.len()];
         if record.read_old(&self.columns, &mut row)? {
             self.rows.entry(record.row_key.clone()).or_default().push(row);

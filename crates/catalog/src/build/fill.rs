@@ -214,7 +214,7 @@ impl TableFill {
     fn leave_out(&mut self, groups: &mut Group) -> Result<(), SqlError> {
         let Some(left_out) = &mut self.left_out else { return Ok(()) };
         let Some(refusal) = groups.take_refusal() else { return Ok(()) };
-        let row = super::copy::decode_all(self.after.handle(), &refusal.key, &refusal.value)?;
+        let row = super::copied_rows::decode_all(self.after.handle(), &refusal.key, &refusal.value)?;
         left_out.add(refusal.number, self.after.handle().duplicate_error(refusal.index, &row));
         Ok(())
     }
@@ -262,7 +262,7 @@ impl TableFill {
         let definition = table.definition();
         let index = &table.layout().indexes[refusal.index];
         let row = if index.clustered {
-            super::copy::decode_all(table, &refusal.key, &refusal.value)?
+            super::copied_rows::decode_all(table, &refusal.key, &refusal.value)?
         } else {
             let start = table.layout().suffix_start(&refusal.key, &refusal.value);
             let start = start.map_err(|_| damaged(&definition.name))?;

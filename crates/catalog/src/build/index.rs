@@ -125,6 +125,12 @@ impl<'c> IndexBuild<'c> {
         Ok(records)
     }
 
+    /// Nobody is held while no rounds go on.
+    pub fn release(&self) {
+        self.catch_up.release();
+        self.catch_up.followed.iter().for_each(CatchUp::release);
+    }
+
     /// Takes up the rest while nobody writes, to the parents neither.
     pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
         let followed = std::mem::take(&mut self.catch_up.followed);
@@ -155,7 +161,12 @@ impl NewIndexes<'_> {
 }
 
 impl Target for NewIndexes<'_> {
-    async fn remove(&mut self, change: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError> {
+    async fn remove(
+        &mut self,
+        change: &mut SchemaChange,
+        _: &mut Transaction,
+        record: &ChangedRow,
+    ) -> Result<(), SqlError> {
         let mut row = self.empty_row();
         if !record.read_old(&self.columns, &mut row)? {
             return Ok(());

@@ -5,6 +5,7 @@
 //! session calls the parts in their order and holds the metadata locks that each asks for.
 mod backlog;
 mod catch_up;
+mod copied_rows;
 mod copy;
 mod demand;
 mod fill;

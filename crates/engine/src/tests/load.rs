@@ -85,16 +85,28 @@ fn records_in_order_and_records_that_go_again() {
                 assert_eq!(transaction.unload(tree, &key(number)).await, Ok(false));
             }
             transaction.load(tree, &key(3), &[9; 9_000], Uniqueness::Key).await.expect("load");
+            // Short and long values in the place of long and short ones, of the same, and of none.
+            for (number, value) in
+                [(7, vec![8; 9_000]), (107, vec![8; 9]), (8, vec![8; 9_000]), (8, vec![6; 9])]
+            {
+                transaction.reload(tree, &key(number), &value).await.expect("reload");
+            }
+            transaction.reload(tree, &key(8), &[6; 9]).await.expect("reload");
+            transaction.reload(tree, &key(ROWS), &[5; 9_000]).await.expect("reload");
             if !commits {
                 transaction.rollback().await.expect("rollback");
                 assert_eq!(engine.count_records(tree).await, Err(EngineError::NoSuchTree(tree)));
                 continue;
             }
             transaction.commit().await.expect("commit");
-            assert_eq!(engine.count_records(tree).await, Ok(u64::from(ROWS) * 2 / 3 + 1));
+            assert_eq!(engine.count_records(tree).await, Ok(u64::from(ROWS) * 2 / 3 + 2));
             let mut reader = repeatable(&engine);
             assert_eq!(reader.get(tree, &key(3), ReadMode::Snapshot).await, Ok(Some(vec![9; 9_000])));
-            assert_eq!(reader.get(tree, &key(7), ReadMode::Snapshot).await, Ok(Some(vec![7; 9_000])));
+            assert_eq!(reader.get(tree, &key(7), ReadMode::Snapshot).await, Ok(Some(vec![8; 9_000])));
+            assert_eq!(reader.get(tree, &key(107), ReadMode::Snapshot).await, Ok(Some(vec![8; 9])));
+            assert_eq!(reader.get(tree, &key(8), ReadMode::Snapshot).await, Ok(Some(vec![6; 9])));
+            assert_eq!(reader.get(tree, &key(ROWS), ReadMode::Snapshot).await, Ok(Some(vec![5; 9_000])));
+            assert_eq!(reader.get(tree, &key(207), ReadMode::Snapshot).await, Ok(None));
             assert_eq!(reader.get(tree, &key(6), ReadMode::Snapshot).await, Ok(None));
         }
         engine.verify().await.expect("no page is lost");

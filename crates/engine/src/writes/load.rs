@@ -47,10 +47,7 @@ impl Transaction {
         let own = self.own_tree(tree)?;
         let engine = self.work.engine.clone();
         engine.keep_log_room().await?;
-        let (bytes, limit) = (self.work.unloaded_chains.len(), engine.wal.group_bytes_max() / 32);
-        if bytes >= limit {
-            return Err(EngineError::TooLarge { bytes, limit });
-        }
+        self.work.check_unloaded()?;
         let mut edit = UnloadEdit { was_there: false, chain: None };
         let unloaded = engine.modify(&own, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
@@ -58,6 +55,22 @@ impl Transaction {
         // A rollback frees it by its own undo record.
         self.work.unloaded_chains.extend(edit.chain);
         Ok(edit.was_there)
+    }
+
+    /// Writes a record into a tree that this transaction has created, whether or not its key is there: `unload` and `load` in one.
+    pub async fn reload(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        let own = self.own_tree(tree)?;
+        let engine = self.work.engine.clone();
+        self.work.check_unloaded()?;
+        let record = self.work.encode_loaded(&own, key, value).await?;
+        engine.keep_log_room().await?;
+        let mut edit = ReloadEdit { record: &record, chain: None };
+        let reloaded = engine.modify(&own, key, &mut edit, wal::Priority::Normal).await;
+        engine.start_due_checkpoint();
+        reloaded?;
+        self.work.unloaded_chains.extend(edit.chain);
+        engine.stats.rows_inserted.fetch_add(1, Relaxed);
+        Ok(())
     }
 
     fn own_tree(&mut self, tree: TreeId) -> Result<Tree, EngineError> {
@@ -75,12 +88,7 @@ impl Work {
         let engine = self.engine.clone();
         let mut encoded = EntryBatch::default();
         for (key, value) in records.iter() {
-            engine.check_key(key)?;
-            let record = match engine.is_inline(key, value) {
-                true => record::encode_value(value),
-                // The chain has its own undo record.
-                false => record::encode_stub(self.write_chain(TreeId(tree.id.0), value).await?),
-            };
+            let record = self.encode_loaded(tree, key, value).await?;
             encoded.push(key, &record);
         }
         let mut start = 0;
@@ -105,13 +113,7 @@ impl Work {
 
     async fn load(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let engine = self.engine.clone();
-        engine.check_key(key)?;
-        let record = if engine.is_inline(key, value) {
-            record::encode_value(value)
-        } else {
-            // The chain has its own undo record.
-            record::encode_stub(self.write_chain(TreeId(tree.id.0), value).await?)
-        };
+        let record = self.encode_loaded(tree, key, value).await?;
         engine.keep_log_room().await?;
         let mut edit = LoadEdit { record: &record, is_duplicate: false };
         let loaded = engine.modify(tree, key, &mut edit, wal::Priority::Normal).await;
@@ -121,6 +123,24 @@ impl Work {
             true => Err(EngineError::DuplicateKey { existing_key: key.into() }),
             false => Ok(()),
         }
+    }
+
+    async fn encode_loaded(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<Vec<u8>, EngineError> {
+        self.engine.check_key(key)?;
+        Ok(match self.engine.is_inline(key, value) {
+            true => record::encode_value(value),
+            // The chain has its own undo record.
+            false => record::encode_stub(self.write_chain(TreeId(tree.id.0), value).await?),
+        })
+    }
+
+    /// `TooLarge` when one commit could not list more long values that were taken out.
+    fn check_unloaded(&self) -> Result<(), EngineError> {
+        let (bytes, limit) = (self.unloaded_chains.len(), self.engine.wal.group_bytes_max() / 32);
+        if bytes >= limit {
+            return Err(EngineError::TooLarge { bytes, limit });
+        }
+        Ok(())
     }
 }
 
@@ -168,6 +188,35 @@ impl Edit for UnloadEdit {
 
     fn value(&self) -> &[u8] {
         &[]
+    }
+
+    fn extra_bytes(&self) -> usize {
+        0
+    }
+
+    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
+}
+
+struct ReloadEdit<'a> {
+    record: &'a [u8],
+    /// Of the value that was there.
+    chain: Option<u64>,
+}
+
+impl Edit for ReloadEdit<'_> {
+    type Output = ();
+
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        self.chain = current.and_then(record::stub_of).map(|stub| stub.first.0);
+        match current {
+            Some(current) if current == self.record => Decision::Keep,
+            Some(_) => Decision::Update,
+            None => Decision::Insert,
+        }
+    }
+
+    fn value(&self) -> &[u8] {
+        self.record
     }
 
     fn extra_bytes(&self) -> usize {

@@ -178,6 +178,7 @@ impl Caller<'_> {
                     break;
                 }
             }
+            build.release();
             end.try_once(self).await?;
         }
         build.finish(change).await?;
@@ -209,6 +210,7 @@ impl Caller<'_> {
                     break;
                 }
             }
+            copy.release();
             end.try_once(self).await?;
         }
         copy.finish(change).await?;
