@@ -66,11 +66,12 @@ impl Limits<'_> {
     }
 }
 
-/// Runs `work` until it ends, is killed, or is out of time or memory. What it waits for is added to `waits`. While it waits it is dropped then, while it computes it is taken down
+/// Runs `work` until it ends, is killed, or is out of time or memory. What it waits for is added to `waits`, and how long it has the
+/// thread to `cpu_ns`. While it waits it is dropped then, while it computes it is taken down
 /// at a yield point, which is the same for it.
 pub async fn run_guarded<T>(
     limits: Limits<'_>,
-    waits: &RefCell<Option<TaskWaits>>,
+    (waits, cpu_ns): (&RefCell<Option<TaskWaits>>, Option<&Cell<u64>>),
     mut time_limit: Option<SleepFuture>,
     work: impl Future<Output = T>,
 ) -> Ended<T> {
@@ -89,7 +90,11 @@ pub async fn run_guarded<T>(
         };
         // What another task has left there is not this one's.
         TaskWaits::take();
+        let began = cpu_ns.map(|_| Instant::now());
         let polled = env::coroutine::unless(&is_to_end, || work.as_mut().poll(context));
+        if let (Some(cpu_ns), Some(began)) = (cpu_ns, began) {
+            cpu_ns.set(cpu_ns.get() + began.elapsed().as_nanos() as u64);
+        }
         if let Some(more) = TaskWaits::take() {
             waits.borrow_mut().get_or_insert_default().add(&more);
         }

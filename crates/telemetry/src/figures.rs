@@ -12,17 +12,22 @@ macro_rules! figures {
                 $(self.$field = self.$field.wrapping_add(other.$field);)*
             }
 
-            /// In the order of the columns.
-            pub fn all(&self) -> Vec<u64> {
-                vec![$(self.$field,)*]
+            /// In the order of the columns, from ERRORS on.
+            pub fn counts(&self) -> impl Iterator<Item = u64> + use<> {
+                [$(self.$field,)*].into_iter().skip(TIMES)
             }
         }
     };
 }
 
+/// Those that are times come first, and have columns elsewhere.
+const TIMES: usize = 2;
+
 figures! {
     /// Nanoseconds spent waiting for locks of rows, tables and definitions.
     lock_time_ns;
+    /// Nanoseconds that it had a worker's thread, if that is measured.
+    cpu_time_ns;
     errors;
     warnings;
     rows_affected;

@@ -24,6 +24,8 @@ pub struct Consumers {
     pub statements_history_long: AtomicBool,
     pub statements_history: AtomicBool,
     pub statements_digest: AtomicBool,
+    /// Whether it is measured how long statements have a worker's thread.
+    pub statements_cpu: AtomicBool,
     /// Nothing at all is counted without it.
     pub global_instrumentation: AtomicBool,
 }
@@ -34,6 +36,7 @@ impl Default for Consumers {
             statements_history_long: AtomicBool::new(false),
             statements_history: AtomicBool::new(true),
             statements_digest: AtomicBool::new(true),
+            statements_cpu: AtomicBool::new(false),
             global_instrumentation: AtomicBool::new(true),
         }
     }
@@ -46,6 +49,7 @@ impl Consumers {
             "events_statements_history_long" => Some(&self.statements_history_long),
             "events_statements_history" => Some(&self.statements_history),
             "statements_digest" => Some(&self.statements_digest),
+            "events_statements_cpu" => Some(&self.statements_cpu),
             "global_instrumentation" => Some(&self.global_instrumentation),
             _ => None,
         }

@@ -4,7 +4,7 @@
 //! 2. Otherwise statements are parsed and run one after the other; the first error ends the rest.
 //! 3. Whatever happens, the sink gets one end for each statement that was begun.
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -198,16 +198,21 @@ impl Session {
         let outer_deadline = shared.deadline.lock().take();
         let deadline = time.map(|time| Instant::now() + time);
         *shared.deadline.lock() = deadline.or(outer_deadline);
+        let cpu_ns = Cell::new(0);
+        // What a program runs is a part of the statement that calls it.
+        let consumers = &self.instance.telemetry.consumers;
+        let measures_cpu = programs == 0 && consumers.statements_cpu.load(Relaxed);
         let identifier_use = work.identifier_use();
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
             let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, deadline };
-            run_guarded(limits, &waits, time_limit, run).await
+            run_guarded(limits, (&waits, measures_cpu.then_some(&cpu_ns)), time_limit, run).await
         };
         if let Some(waits) = waits.into_inner() {
             self.observed.waits.add(&waits);
         }
+        self.observed.cpu_ns += cpu_ns.get();
         *shared.deadline.lock() = outer_deadline;
         self.statements.leave_to(depth);
         self.leave_programs(programs);

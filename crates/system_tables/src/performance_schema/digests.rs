@@ -75,9 +75,10 @@ fn row(digest: &DigestEntry, figures: &DigestFigures) -> Vec<Value> {
     ];
     row.extend(timings(&totals.timings));
     row.push(time(totals.figures.lock_time_ns));
-    row.extend(totals.figures.all().into_iter().skip(1).map(Value::UInt));
-    // CPU time and memory are not measured by statement; no engine is secondary.
-    row.extend(crate::values::zeros(4));
+    row.extend(totals.figures.counts().map(Value::UInt));
+    row.push(time(totals.figures.cpu_time_ns));
+    // Memory is not measured by statement; no engine is secondary.
+    row.extend(crate::values::zeros(3));
     row.push(timestamp(figures.first_seen_us));
     row.push(timestamp(figures.last_seen_us));
     row.extend([0.95, 0.99, 0.999].map(|part| Value::UInt(figures.histogram.quantile_ps(part))));

@@ -102,12 +102,13 @@ fn row(thread: u64, event: &StatementEvent) -> Vec<Value> {
         Value::bytes(event.sqlstate),
         optional(Some(&event.message).filter(|message| !message.is_empty())),
     ];
-    row.extend(figures.all().into_iter().skip(1).map(Value::UInt));
+    row.extend(figures.counts().map(Value::UInt));
     // No statement is nested in another one's event.
     row.extend([Value::Null, Value::Null, Value::UInt(0)]);
     let statement_id = thread << 32 | event.event_id;
     row.push(Value::UInt(statement_id));
-    row.extend(crate::values::zeros(3));
+    row.push(time(figures.cpu_time_ns));
+    row.extend(crate::values::zeros(2));
     row.push(member(1));
     row
 }

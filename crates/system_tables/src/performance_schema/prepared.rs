@@ -66,8 +66,9 @@ fn row(thread: u64, number: u64, prepared: &PreparedSight) -> Vec<Value> {
     ];
     row.extend(timings(&totals.timings));
     row.push(time(totals.figures.lock_time_ns));
-    row.extend(totals.figures.all().into_iter().skip(1).map(Value::UInt));
-    row.extend(zeros(4));
+    row.extend(totals.figures.counts().map(Value::UInt));
+    row.push(time(totals.figures.cpu_time_ns));
+    row.extend(zeros(3));
     row
 }
 

@@ -109,8 +109,9 @@ fn rows(of: Vec<(Vec<Value>, ThreadFigures)>) -> Rows {
             row.push(Value::bytes(name));
             row.extend(timings(&totals.timings));
             row.push(time(totals.figures.lock_time_ns));
-            row.extend(totals.figures.all().into_iter().skip(1).map(Value::UInt));
-            row.extend(crate::values::zeros(4));
+            row.extend(totals.figures.counts().map(Value::UInt));
+            row.push(time(totals.figures.cpu_time_ns));
+            row.extend(crate::values::zeros(3));
             rows.push(row);
         }
     }

@@ -159,7 +159,7 @@ fn by_statement(instance: &Instance, is_raw: bool, split: Split) -> Rows {
                 shown(totals.timings.sum_ns),
                 shown(totals.timings.max_ns),
                 shown(figures.lock_time_ns),
-                shown(0),
+                shown(figures.cpu_time_ns),
                 Value::UInt(figures.rows_sent),
                 Value::UInt(figures.rows_examined),
                 Value::UInt(figures.rows_affected),

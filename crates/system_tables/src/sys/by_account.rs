@@ -195,7 +195,7 @@ fn statements(instance: &Instance, split: Split) -> Vec<Vec<Cell>> {
             Cell::Time(totals.timings.sum_ns),
             Cell::Time(totals.timings.max_ns),
             Cell::Time(figures.lock_time_ns),
-            Cell::Time(0),
+            Cell::Time(figures.cpu_time_ns),
             Cell::Count(figures.rows_sent),
             Cell::Count(figures.rows_examined),
             Cell::Count(figures.rows_affected),

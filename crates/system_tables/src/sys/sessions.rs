@@ -109,7 +109,7 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
         running.map_or(Value::Null, |_| shown_time(since_ns)),
         Value::Null,
         shown_time(figures.lock_time_ns),
-        shown_time(0),
+        shown_time(figures.cpu_time_ns),
         Value::UInt(figures.rows_examined),
         Value::UInt(figures.rows_sent),
         Value::UInt(figures.rows_affected),

@@ -181,7 +181,7 @@ fn analysis(instance: &Instance, is_raw: bool) -> Rows {
             style.time(timings.max_ns),
             style.time(timings.average_ns()),
             style.time(figures.lock_time_ns),
-            style.time(0),
+            style.time(figures.cpu_time_ns),
             Value::UInt(figures.rows_sent),
             average(figures.rows_sent, count),
             Value::UInt(figures.rows_examined),

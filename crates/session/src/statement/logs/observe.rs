@@ -30,6 +30,8 @@ pub(crate) struct Observation {
     pub ended: Option<Instant>,
     before: Marks,
     pub waits: TaskWaits,
+    /// How long it had the thread, if that is measured.
+    pub cpu_ns: u64,
     name: &'static str,
     /// Of the last statement whose plan knew it; of the one that runs, if `is_digest_known`.
     digest: Option<Arc<DigestEntry>>,
@@ -145,6 +147,7 @@ impl Session {
         observed.began.get_or_insert_with(Instant::now);
         observed.before = Marks::of(&self.process.counters);
         observed.waits = TaskWaits::default();
+        observed.cpu_ns = 0;
         observed.name = event_name::ERROR;
         observed.is_digest_known = false;
         observed.plan_digest = None;
@@ -191,6 +194,7 @@ impl Session {
         let mut figures = marks.figures();
         figures.lock_time_ns =
             1000 * (waits.time_us(WaitCause::RowLock) + waits.time_us(WaitCause::MetadataLock));
+        figures.cpu_time_ns = self.observed.cpu_ns;
         figures.no_index_used = u64::from(self.observed.reads_without_index);
         match result {
             Ok(Done::Ok(effects)) => figures.rows_affected = effects.affected_rows,
