@@ -393,11 +393,15 @@ mod tests {
         while left > 400 {
             stream.give(200, 200);
             (taken, left) = (taken + 200, left - 200);
-            for (writer, count) in waiting.iter_mut().zip(&mut writes) {
-                while writer.as_mut().poll(&mut context).is_ready() {
-                    stream.push(7, b"key", Some(&old));
-                    *count += 1;
-                    *writer = Box::pin(stream.wait_for_room());
+            let mut goes_on = true;
+            while std::mem::take(&mut goes_on) {
+                for (writer, count) in waiting.iter_mut().zip(&mut writes) {
+                    if writer.as_mut().poll(&mut context).is_ready() {
+                        stream.push(7, b"key", Some(&old));
+                        *count += 1;
+                        *writer = Box::pin(stream.wait_for_room());
+                        goes_on = true;
+                    }
                 }
             }
             let more = stream.take().len();
@@ -405,7 +409,7 @@ mod tests {
             assert!(came <= taken * 13 / 16 + taken / 200 + 2 * WRITERS, "{came} of {taken}");
         }
         let (least, most) = (writes.iter().min().unwrap(), writes.iter().max().unwrap());
-        assert!(most - least <= 2, "{least} to {most}");
+        assert!(*least > 20 && *most <= 2 * least + 2, "{least} to {most}");
         // Nobody is held behind it.
         stream.release();
         assert!(waiting.iter_mut().all(|writer| writer.as_mut().poll(&mut context).is_ready()));
