@@ -124,7 +124,17 @@ fn remember(name: TableOptionName, text: &str, draft: &mut TableDraft) -> Result
         }
     };
     draft.create_options.retain(|(earlier, _)| earlier != shown);
-    if !text.eq_ignore_ascii_case("DEFAULT") {
+    // 0 of these is what a table has that does not name them.
+    let is_absent = matches!(
+        name,
+        Name::MinRows
+            | Name::MaxRows
+            | Name::AverageRowLength
+            | Name::Checksum
+            | Name::DelayKeyWrite
+            | Name::KeyBlockSize
+    ) && text == "0";
+    if !text.eq_ignore_ascii_case("DEFAULT") && !is_absent {
         draft.create_options.push((shown.to_owned(), text.to_ascii_uppercase()));
         draft.create_options.sort_by_key(|(option, _)| SHOWN_ORDER.iter().position(|name| name == option));
     }

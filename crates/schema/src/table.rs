@@ -94,6 +94,42 @@ impl TableDef {
         }
     }
 
+    /// The row format that observers are shown. Rows are stored in one way, whatever a table asks for.
+    pub fn shown_row_format(&self) -> &'static str {
+        let option = |name: &str| self.create_options.iter().find(|(option, _)| option == name);
+        match option("ROW_FORMAT").map(|(_, format)| format.as_str()) {
+            Some("COMPRESSED") => "Compressed",
+            Some("COMPACT") => "Compact",
+            Some("REDUNDANT") => "Redundant",
+            None if option("KEY_BLOCK_SIZE").is_some() => "Compressed",
+            _ => "Dynamic",
+        }
+    }
+
+    /// The remembered options as `information_schema.TABLES` and SHOW TABLE STATUS list them.
+    pub fn shown_create_options(&self) -> String {
+        const ORDER: &[&str] = &[
+            "MAX_ROWS",
+            "MIN_ROWS",
+            "AVG_ROW_LENGTH",
+            "ROW_FORMAT",
+            "STATS_SAMPLE_PAGES",
+            "STATS_AUTO_RECALC",
+            "KEY_BLOCK_SIZE",
+            "STATS_PERSISTENT",
+            "PACK_KEYS",
+            "CHECKSUM",
+            "DELAY_KEY_WRITE",
+        ];
+        let listed = ORDER.iter().filter_map(|name| {
+            let (_, value) = self.create_options.iter().find(|(option, _)| option == name)?;
+            // MySQL writes one of them in capitals.
+            let name = if *name == "KEY_BLOCK_SIZE" { (*name).to_owned() } else { name.to_lowercase() };
+            Some(format!("{name}={value}"))
+        });
+        listed.collect::<Vec<_>>().join(" ")
+    }
+
     /// Position of the column of this name (names ignore case). Hidden columns have no name that anybody can use.
     pub fn column_named(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| !column.hidden && same_name(&column.name, name))

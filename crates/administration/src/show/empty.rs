@@ -6,15 +6,6 @@ fn texts(names: &[&'static str]) -> MadeRows {
     MadeRows::new(&columns)
 }
 
-pub(super) fn open_tables() -> MadeRows {
-    MadeRows::new(&[
-        MadeColumn::Text("Database", 64),
-        MadeColumn::Text("Table", 64),
-        MadeColumn::Number("In_use"),
-        MadeColumn::Number("Name_locked"),
-    ])
-}
-
 pub(super) fn binary_log_status() -> MadeRows {
     texts(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])
 }

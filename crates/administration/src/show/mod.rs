@@ -90,7 +90,7 @@ impl Caller<'_> {
             Show::Tables { full, database, filter, .. } => {
                 Ok((self.show_tables(full, database, filter)?, filter))
             }
-            Show::OpenTables { filter, .. } => Ok((empty::open_tables(), filter)),
+            Show::OpenTables { database, filter } => Ok((self.show_open_tables(database), filter)),
             Show::TableStatus { database, filter } => Ok((self.show_table_status(database, filter)?, filter)),
             Show::Columns { full, table, filter, .. } => Ok((self.show_columns(full, table)?, filter)),
             Show::Index { table, filter, .. } => Ok((self.show_indexes(table)?, filter)),

@@ -1,6 +1,7 @@
 //! SHOW TABLES and SHOW TABLE STATUS.
 use std::sync::Arc;
 
+use catalog::{ListedLock, LockMode, LockName};
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Ident, ShowFilter};
 use schema::TableDef;
@@ -63,6 +64,42 @@ impl Caller<'_> {
         }
         rows.sort_by_name();
         Ok(rows)
+    }
+
+    /// The tables that have been made ready since the start. Those are in use which LOCK TABLES holds.
+    pub(super) fn show_open_tables(&self, database: Option<Ident<'_>>) -> MadeRows {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Database", 64),
+            MadeColumn::Text("Table", 64),
+            MadeColumn::Number("In_use"),
+            MadeColumn::Number("Name_locked"),
+        ]);
+        let catalog = self.instance().catalog();
+        let held = catalog.locks().list();
+        let database = database.map(|database| catalog::canonical_database(database.name).to_owned());
+        for own in catalog.databases() {
+            if database.as_ref().is_some_and(|wanted| *wanted != own.name) {
+                continue;
+            }
+            let mut tables = catalog.tables(&own.name);
+            tables.retain(|table| {
+                let is_seen = self.privileges().sees_table(&own.name, &table.definition().name);
+                is_seen && table.if_ready().is_some()
+            });
+            for table in tables {
+                let name = &table.definition().name;
+                let holds = |lock: &&ListedLock| {
+                    let is_whole = matches!(lock.mode, LockMode::NoWrite | LockMode::Exclusive);
+                    let is_it = matches!(&lock.name, LockName::Table(database, table)
+                        if **database == *own.name && **table == **name);
+                    lock.granted && is_whole && is_it
+                };
+                let in_use = held.iter().filter(holds).count() as u64;
+                let row = [Value::bytes(&own.name), Value::bytes(name), Value::UInt(in_use), Value::UInt(0)];
+                rows.push(row.to_vec());
+            }
+        }
+        rows
     }
 
     /// The stored tables that SHOW TABLE STATUS is about, as far as that is known before its rows are made.
@@ -130,16 +167,11 @@ impl Caller<'_> {
             let counted = ready.filter(|_| definition.auto_increment_column().is_some());
             let next = counted.map(|table| Value::UInt(table.auto_increment().peek()));
             let created = self.settings().time_zone.to_local(definition.created_at.saturating_mul(1_000_000));
-            let options: Vec<String> = definition
-                .create_options
-                .iter()
-                .map(|(name, value)| format!("{}={value}", name.to_lowercase()))
-                .collect();
             rows.push(vec![
                 Value::bytes(&definition.name),
                 optional_text(Some(&definition.engine)),
                 Value::UInt(10),
-                Value::bytes("Dynamic"),
+                Value::bytes(definition.shown_row_format()),
                 row_count.map_or(Value::Null, Value::UInt),
                 Value::UInt(size.of_row(row_count.unwrap_or(0))),
                 Value::UInt(size.data),
@@ -152,7 +184,7 @@ impl Caller<'_> {
                 Value::Null,
                 Value::bytes(definition.collation.name()),
                 Value::Null,
-                Value::bytes(options.join(" ")),
+                Value::bytes(definition.shown_create_options()),
                 Value::bytes(&definition.comment),
             ]);
         }

@@ -141,6 +141,11 @@ impl Settings {
         let mut settings = Self::from_values(&values, notes);
         settings.variables.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
         repeated.into_iter().for_each(|(spec, value)| settings.add(spec, value));
+        let is_named =
+            |name| settings.variables.iter().any(|(variable, path)| variable == name && !path.is_empty());
+        if settings.offers_tls && is_named("ssl_cert") != is_named("ssl_key") {
+            return Err("ssl-cert and ssl-key must be given together".to_owned());
+        }
         Ok(settings)
     }
 
@@ -336,6 +341,17 @@ mod tests {
             assert_eq!(settings.buffer_pool_bytes, 128 << 20);
             assert_eq!(settings.page_size_bytes, 8192);
             assert!(settings.variables.is_empty() && settings.offers_tls && settings.listens_on_tcp);
+        }
+    }
+
+    #[test]
+    fn a_certificate_stands_with_its_key() {
+        let both = ["--ssl-cert=a.pem", "--ssl-key=b.pem"];
+        assert!(parse(&both).is_ok());
+        for one in both {
+            assert!(parse(&[one]).unwrap_err().contains("given together"));
+            assert!(parse(&["--validate-config", one]).unwrap_err().contains("given together"));
+            assert!(parse(&[one, "--skip-tls"]).is_ok());
         }
     }
 

@@ -101,7 +101,7 @@ fn table_rows(instance: &Instance, viewer: &Viewer) -> Rows {
             // InnoDB adds three of its own.
             Value::Int(columns + 3),
             Value::Int(space(table) as i64),
-            Value::bytes("Dynamic"),
+            Value::bytes(table.definition().shown_row_format()),
             Value::UInt(0),
             Value::bytes("Single"),
             Value::Int(0),
@@ -205,7 +205,7 @@ fn space_rows(instance: &Instance, viewer: &Viewer) -> Rows {
             Value::UInt(space(table)),
             Value::bytes(name(table)),
             Value::UInt(16_417),
-            Value::bytes("Dynamic"),
+            Value::bytes(table.definition().shown_row_format()),
             Value::UInt(page_size),
             Value::UInt(0),
             Value::bytes("Single"),

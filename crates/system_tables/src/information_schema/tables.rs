@@ -121,9 +121,6 @@ fn system_row(definition: &Arc<TableDef>) -> Vec<Value> {
 fn row(catalog: &Catalog, table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
     let definition = table.definition();
     let created = zone.to_local(definition.created_at.saturating_mul(1_000_000));
-    let options = definition.create_options.iter();
-    let options: Vec<String> =
-        options.map(|(name, value)| format!("{}={value}", name.to_lowercase())).collect();
     let mut row = vec![
         catalog_name(),
         Value::bytes(&definition.database),
@@ -131,7 +128,7 @@ fn row(catalog: &Catalog, table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Valu
         Value::bytes("BASE TABLE"),
         Value::bytes(&definition.engine),
         Value::UInt(10),
-        Value::bytes("Dynamic"),
+        Value::bytes(definition.shown_row_format()),
         Value::Null,
         Value::UInt(0),
         Value::UInt(0),
@@ -144,7 +141,7 @@ fn row(catalog: &Catalog, table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Valu
         Value::Null,
         Value::bytes(definition.collation.name()),
         Value::Null,
-        Value::bytes(options.join(" ")),
+        Value::bytes(definition.shown_create_options()),
         Value::bytes(&definition.comment),
     ];
     if let Some(ready) = table.if_ready() {
