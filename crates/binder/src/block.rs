@@ -161,6 +161,8 @@ pub struct Block {
     pub hidden: bool,
     /// In a branch of CASE or the like, which need not be evaluated.
     pub optional_depth: usize,
+    /// What is wrong with a condition in ON, until WHERE has been bound.
+    pub on_error: Option<SqlError>,
     /// What fills the positions of subqueries in ON; taken as they are stacked.
     pub on_applies: Vec<Apply>,
     /// Views whose tables are among the sources.

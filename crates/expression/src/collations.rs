@@ -50,6 +50,14 @@ impl BindContext {
         Ok((collation, coercibility))
     }
 
+    /// Error 1267 for a text by which a window cannot be ordered, as it has no collation.
+    pub fn check_ordered(&self, expr: &Expr) -> Result<(), SqlError> {
+        match expr.ty.coercibility {
+            Coercibility::NoCollation => Err(illegal_mix("", &[expr, expr])),
+            _ => Ok(()),
+        }
+    }
+
     /// Brings texts into the character set of the one that a function is about, whose collation they are compared in
     /// however theirs bind. Error 3854, here or when it is evaluated, for text that the character set lacks.
     pub fn follow(&self, primary: CollationId, others: &mut [Expr]) -> Result<(), SqlError> {

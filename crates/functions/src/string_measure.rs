@@ -1,5 +1,6 @@
 //! Functions that measure, find and compare text: LENGTH, LOCATE, FIELD, STRCMP and their kin.
-use datum::{SqlError, TypeKind, Value};
+use collation::CollationId;
+use datum::{CompareMode, SqlError, TypeKind, Value};
 
 use expression::BindContext;
 use expression::ComparisonOperator;
@@ -288,9 +289,29 @@ fn infer_strcmp(
         bind.compare(ComparisonOperator::Equal, arguments[0].clone(), arguments[1].clone())?;
     }
     let [left, right] = arguments else { unreachable!("it has two arguments") };
-    bind.become_of_column(left, right)?;
-    bind.become_of_column(right, left)?;
-    truth_of_texts(bind, name, arguments)
+    let are_texts = matches!(
+        CompareMode::of(&left.ty.column, &right.ty.column, CollationId::BINARY),
+        CompareMode::Text(_) | CompareMode::Time | CompareMode::Json
+    );
+    for (column, constant) in [(0, 1), (1, 0)] {
+        let column = arguments[column].clone();
+        bind.become_of_column(&column, &mut arguments[constant])?;
+        // The year 0 is the number 0 here.
+        if matches!(arguments[constant].kind, ExprKind::Literal(Value::Year(0))) {
+            arguments[constant] = Expr::int(0);
+        }
+    }
+    let ty = truth_of_texts(bind, name, arguments)?;
+    // What would not be compared as texts has no collation either.
+    if !are_texts {
+        for argument in arguments.iter_mut() {
+            let mut ty = argument.ty.clone();
+            ty.column.collation = CollationId::BINARY;
+            let own = std::mem::replace(argument, Expr::null());
+            *argument = Expr { kind: ExprKind::Relabel(Box::new(own)), ty };
+        }
+    }
+    Ok(ty)
 }
 
 fn strcmp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

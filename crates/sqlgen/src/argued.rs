@@ -26,7 +26,64 @@ const KINDS: &[Kind] = &[
         joins && on_clauses(case.shape).any(|on| on.contains("(SELECT") && on.contains(" WHERE "))
     }),
     ("MAX of an ENUM is of its number where an index answers", |case| {
+        let is_alone = has_one(case, &["MAX(t.MEMBERS", "MIN(t.MEMBERS"]) && !case.shape.contains("GROUP BY");
         case.shape == "MEMBERS" && case.query.starts_with("SELECT MAX(")
+            || is_alone && case.wanted.len() == 1 && has_index(case, &[" ENUM(", " SET("])
+    }),
+    ("an aggregate of a marker under ROLLUP has no rows", |case| {
+        let constants =
+            ["AVG(text)", "COUNT(text)", "COUNT(number)", "MAX(number)", "MAX(text)", "MIN(text)"];
+        let is_nothing =
+            |row: &&str| row.ends_with("|NULL") || row.ends_with("|Int(0)") || row.ends_with("|0");
+        case.shape.contains("WITH ROLLUP")
+            && has_one(case, &constants)
+            && case.wanted.iter().all(is_nothing)
+            && case.wanted.len() == case.given.len()
+    }),
+    ("MAX and MIN of a YEAR show the year 0 in two ways", |case| {
+        let is_chosen = has_one(case, &["MAX(t.YEAR", "MIN(t.YEAR", "MAX(YEAR", "MIN(YEAR"]);
+        let plain = |rows: &[&str]| -> Vec<String> {
+            let mut rows: Vec<String> = rows.iter().map(|row| row.replace("0000", "0")).collect();
+            rows.sort();
+            rows
+        };
+        is_chosen && plain(&case.wanted) == plain(&case.given)
+    }),
+    ("an index of a YEAR is compared with what a column stores of a number", |case| {
+        let compares = ["YEAR < ", "YEAR <= ", "YEAR > ", "YEAR >= ", "YEAR BETWEEN "];
+        has_one(case, &compares) && case.wanted.is_empty() && has_index(case, &[" YEAR"])
+    }),
+    ("IN of a subquery looks up what its column stores of a value of another kind", |case| {
+        // Such a look-up finds less.
+        let is_negated = has_one(case, &[" NOT IN (SELECT", "<> ALL (SELECT"]);
+        let is_asked = has_one(case, &[" IN (SELECT", "= ANY (SELECT"]);
+        let finds_less = if is_negated { case.given.is_empty() } else { case.wanted.is_empty() };
+        (is_negated || is_asked) && finds_less && is_mixed_lookup(case)
+    }),
+    ("documents are greater than themselves in ALL", |case| {
+        has_one(case, &["> ALL (SELECT x.JSON", ">= ALL (SELECT x.JSON"]) && case.given.is_empty()
+    }),
+    ("a SET that is chosen is its text in a window's temporary table", |case| {
+        case.shape.contains(" OVER (")
+            && case.shape.contains("MEMBERS")
+            && has_one(case, &["SUM(CASE ", "AVG(CASE ", "SUM(IF(", "SUM(COALESCE("])
+    }),
+    ("a column of a group that it does not determine is of any of its rows", |case| {
+        has_one(case, &["GROUP BY NULL", "GROUP BY number", "GROUP BY text"])
+            && case.wanted.len() == case.given.len()
+            && case.wanted.len() == 1
+    }),
+    ("a marker is in a list of a marker and NULL", |case| {
+        case.shape.contains(" IN (text, NULL)") && (case.wanted.is_empty() || case.given.is_empty())
+    }),
+    ("NULLIF in WHERE is NULL of what differs", |case| {
+        case.shape.contains("NULLIF(") && case.shape.contains(") IS NULL") && case.given.is_empty()
+    }),
+    ("a floating number that is NULL is a moment in a condition", |case| {
+        let casts =
+            [" AS DOUBLE) AS TIME)", " AS DOUBLE) AS DATE", " AS FLOAT) AS TIME)", "CAST(REAL AS TIME)"];
+        let nulls = held(case, &["NULL"]);
+        has_one(case, &casts) && case.wanted.len() <= nulls && case.given.len() <= nulls
     }),
     ("IN of several takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
         uses_unsigned(case) && lists(case.shape).any(|list| !list.starts_with("SELECT"))
@@ -60,7 +117,8 @@ const KINDS: &[Kind] = &[
     }),
     ("CASE takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
         let is_greatest = case.query.contains("18446744073709551615") || uses_unsigned(case);
-        let has_several = case.shape.matches(" WHEN ").count() > 1 && uses_unsigned(case);
+        let is_computed = is_greatest || case.shape.contains("(~ ");
+        let has_several = case.shape.matches(" WHEN ").count() > 1 && is_computed;
         case.shape.contains("CASE -number WHEN") && is_greatest || has_several
     }),
     ("ALL takes the greatest BIGINT UNSIGNED for -1", |case| {
@@ -84,7 +142,7 @@ const KINDS: &[Kind] = &[
         // The row behind them may look back at one.
         let documents = held(case, &["'[", "'{"]);
         case.shape.contains(" OVER (")
-            && has_one(case, &["BY JSON", "BY t.JSON"])
+            && has_one(case, &["BY JSON", "BY t.JSON", "BY JSON_ARRAY("])
             && (1..=documents + 1).contains(&case.wanted.len())
             && case.wanted.len() == case.given.len()
     }),
@@ -97,7 +155,9 @@ const KINDS: &[Kind] = &[
         has_one(case, &[" EXCEPT ", " INTERSECT "]) && case.wanted.iter().any(is_negative)
     }),
     ("a negative marker that is a YEAR wraps around", |case| {
-        case.shape.contains("YEAR") && case.wanted.iter().any(|row| row.contains("Int(65535)"))
+        let is_between = case.shape.contains("YEAR BETWEEN ") && case.shape.contains(" AND -number");
+        let is_told = |row: &&str| row.contains("Int(65535)");
+        case.shape.contains("YEAR") && (case.wanted.iter().any(is_told) || is_between)
     }),
 ];
 
@@ -159,6 +219,32 @@ fn uses_unsigned(case: &Case<'_>) -> bool {
     columns
         .filter_map(|column| column.strip_suffix(" BIGINT UNSIGNED"))
         .any(|column| case.query.contains(column))
+}
+
+/// Whether an index is of a column of one of these types that is in the statement.
+fn has_index(case: &Case<'_>, types: &[&str]) -> bool {
+    case.table.split(", ").any(|column| {
+        let Some((name, _)) = column.trim_start_matches("CREATE TABLE t (").split_once(' ') else {
+            return false;
+        };
+        types.iter().any(|kind| column.contains(kind))
+            && case.query.contains(name)
+            && case.table.contains(&format!("KEY ({name})"))
+    })
+}
+
+/// Whether a value that is no column of the subquery's family is looked for among those of its column.
+fn is_mixed_lookup(case: &Case<'_>) -> bool {
+    let parts = [" NOT IN (SELECT ", " IN (SELECT ", "= ANY (SELECT ", "<> ALL (SELECT "];
+    parts.iter().any(|part| {
+        case.shape.match_indices(part).any(|(place, _)| {
+            let operand = &case.shape[..place];
+            let family = case.shape[place + part.len()..].trim_start_matches("x.");
+            let family = family.split([' ', ')']).next().unwrap_or(family);
+            let last = operand.rsplit([' ', '.']).next().unwrap_or(operand);
+            last.ends_with(')') || last != family
+        })
+    })
 }
 
 /// Whether an index is of a column of moments without fractions that is in the statement.

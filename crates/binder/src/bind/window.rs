@@ -254,6 +254,7 @@ impl<'p> Binder<'p> {
         for item in resolved.order_by {
             let mut expr = self.bind(&item.expr)?;
             self.context.bind.told_text_marker(&mut expr);
+            self.context.bind.check_ordered(&expr)?;
             order_by.push(SortKey { expr, descending: item.descending });
         }
         Ok((partition_by, order_by))

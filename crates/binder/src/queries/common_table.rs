@@ -173,7 +173,7 @@ impl<'p> Binder<'p> {
         self.leave();
         let recursive = BoundRecursive {
             name: table.name.name.to_owned(),
-            seed: seed.logical,
+            seed: self.with_kept_digits(seed.logical),
             distinct: branches.distinct,
             branches: bound,
             columns,

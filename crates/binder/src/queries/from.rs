@@ -225,7 +225,14 @@ impl<'p> Binder<'p> {
         let around = block.joined.replace(set);
         let bound = self.bind(condition);
         self.block().joined = around;
-        Ok(split_conjuncts(bound?))
+        match bound {
+            // WHERE is looked at before it: what is wrong there is told first.
+            Err(error) if is_illegal_mix(&error) => {
+                self.block().on_error.get_or_insert(error);
+                Ok(Vec::new())
+            }
+            bound => Ok(split_conjuncts(bound?)),
+        }
     }
 
     fn make_optional(&mut self, set: u64) {
@@ -334,4 +341,15 @@ fn reads_others(reference: &ast::TableReference<'_>) -> bool {
         ast::TableReference::Join(join) => reads_others(&join.left) || reads_others(&join.right),
         ast::TableReference::List(members) => members.iter().any(reads_others),
     }
+}
+
+/// Whether texts have no collation to be compared in.
+fn is_illegal_mix(error: &SqlError) -> bool {
+    [
+        error_code::ER_CANT_AGGREGATE_2COLLATIONS,
+        error_code::ER_CANT_AGGREGATE_3COLLATIONS,
+        error_code::ER_CANT_AGGREGATE_NCOLLATIONS,
+    ]
+    .iter()
+    .any(|code| error.is(code))
 }

@@ -71,7 +71,7 @@ impl<'p> Binder<'p> {
     }
 
     /// The DECIMALs that a query chooses have the digits of their types here, as in a temporary table.
-    fn with_kept_digits(&self, mut query: Logical) -> Logical {
+    pub(super) fn with_kept_digits(&self, mut query: Logical) -> Logical {
         if let Logical::Select(select) = &mut query {
             for item in &mut select.bound.items {
                 let expr = std::mem::replace(&mut item.expr, Expr::null());

@@ -13,9 +13,12 @@ use parser::ast;
 impl<'p> Binder<'p> {
     /// The conjuncts of the WHERE of the innermost block.
     pub fn bind_where(&mut self, filter: Option<&ast::Expr<'p>>) -> Result<Vec<Expr>, SqlError> {
-        let Some(filter) = filter else { return Ok(Vec::new()) };
         self.block().clause = Some(Clause::Where);
-        let conjuncts = split_conjuncts(self.bind(filter)?);
+        let bound = filter.map(|filter| self.bind(filter)).transpose()?;
+        if let Some(error) = self.block().on_error.take() {
+            return Err(error);
+        }
+        let conjuncts = bound.map(split_conjuncts).unwrap_or_default();
         conjuncts.into_iter().map(|conjunct| self.with_zero_date(conjunct)).collect()
     }
 

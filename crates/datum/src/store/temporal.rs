@@ -1,6 +1,7 @@
 //! Storing into DATE, TIME, DATETIME and TIMESTAMP columns.
 use super::{ConversionProblem, Outcome, StoreMode};
 use crate::column_type::ColumnType;
+use crate::moment::NoMoment;
 use crate::number::shown;
 use crate::sql_mode::SqlMode;
 use crate::temporal::{Date, DateTime, Parsed, Time, Timestamp};
@@ -147,7 +148,12 @@ pub(super) fn to_time_column(value: &Value, from: &ColumnType, fsp: u8, mode: &S
     if matches!(value, Value::Bytes(text) if text.is_empty()) {
         return Outcome::exact(Value::Time(Time::ZERO));
     }
-    let parsed = value.to_time(from, &mode.moments);
+    // What does not fit BIGINT is no time, though it is one by its bits.
+    let is_beyond = matches!(value, Value::UInt(number) if i64::try_from(*number).is_err());
+    let parsed = match is_beyond {
+        true => Err(NoMoment::Invalid),
+        false => value.to_time(from, &mode.moments),
+    };
     let Ok(Parsed { value: time, truncated, .. }) = parsed else {
         let nearest = number_beyond(value).unwrap_or(Time::ZERO);
         return Outcome::with(Value::Time(nearest), incorrect("time", value, from));

@@ -188,7 +188,7 @@ fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
         rounds_up = cursor.text[cursor.at] >= b'5';
         cursor.number(usize::MAX);
     }
-    let offset_seconds = if parts.count >= 6 { read_offset(&mut cursor) } else { None };
+    let offset_seconds = if parts.count >= 6 { read_offset(&mut cursor)? } else { None };
     let [mut year, month, day, hour, minute, second, mut micros] = parts.numbers;
     let is_nonzero = parts.numbers.iter().any(|number| *number != 0);
     if parts.has_short_year && is_nonzero {
@@ -299,9 +299,13 @@ fn deprecated_delimiter(delimiters: &[u8], start: usize, index: usize) -> Option
     Some(Delimiter { byte, position: start + 1, preferred: None })
 }
 
-fn read_offset(cursor: &mut Cursor<'_>) -> Option<i32> {
+/// What stands behind a sign has to be an offset; without a sign there is none.
+fn read_offset(cursor: &mut Cursor<'_>) -> Option<Option<i32>> {
     let rest = cursor.rest();
-    if rest.len() != 6 || !matches!(rest[0], b'+' | b'-') {
+    if !matches!(rest.first(), Some(b'+' | b'-')) {
+        return Some(None);
+    }
+    if rest.len() != 6 {
         return None;
     }
     // '-14:00' is accepted here although it is no session time zone; '-00:00' is not.
@@ -311,7 +315,7 @@ fn read_offset(cursor: &mut Cursor<'_>) -> Option<i32> {
         _ => parse_offset(rest)?,
     };
     cursor.at = cursor.text.len();
-    Some(offset)
+    Some(Some(offset))
 }
 
 impl Date {
@@ -334,6 +338,9 @@ impl Time {
         let is_negative = cursor.peek() == Some(b'-');
         if is_negative {
             cursor.at += 1;
+        }
+        if cursor.rest().len() >= 12 && is_no_datetime(cursor.rest()) {
+            return None;
         }
         // Long texts are dates with times first of all; a date alone is read as a time all the same.
         if cursor.rest().len() >= 12 && !is_negative && looks_like_datetime(cursor.rest()) {
@@ -379,9 +386,17 @@ fn clip(micros: i64) -> (Time, bool) {
     (Time::from_micros(clipped).expect("clamped into the range"), clipped != micros)
 }
 
+/// A number with letters behind it, of which a date with a time is read in vain.
+fn is_no_datetime(text: &[u8]) -> bool {
+    const DATE_DIGITS: usize = 8;
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_followed = text.get(digits).is_some_and(|byte| byte.is_ascii_alphabetic() && *byte != b'T');
+    (1..DATE_DIGITS).contains(&digits) && is_followed
+}
+
 /// A date followed by something that starts like a time: its failure is not retried as a time.
 fn looks_like_datetime(text: &[u8]) -> bool {
-    let mut cursor = Cursor { text, at: 0 };
+    let mut cursor = Cursor { text: text.trim_ascii_end(), at: 0 };
     match read_parts(&mut cursor) {
         Some(parts) => (parts.count > 3 || parts.has_space) && !parts.is_delimited_without_space,
         None => false,

@@ -84,7 +84,6 @@ impl<'p> SetDifferenceRows<'p> {
                 self.count(context).await?;
             }
         }
-        self.is_filled = true;
         Ok(())
     }
 
@@ -149,7 +148,18 @@ impl<'p> SetDifferenceRows<'p> {
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
         let first = out.len();
-        let more = self.left.next_batch(context, wanted, out).await?;
+        let mut more = self.left.next_batch(context, wanted, out).await?;
+        if !self.is_filled {
+            while more && out.len() == first {
+                context.interrupt.check()?;
+                more = self.left.next_batch(context, wanted, out).await?;
+            }
+            // Without a row on the left nothing is asked of the right side, which may fail.
+            if out.len() > first {
+                self.fill(context).await?;
+            }
+            self.is_filled = true;
+        }
         let mut kept = first;
         for index in first..out.len() {
             let mut key = std::mem::take(&mut self.key);
@@ -214,9 +224,6 @@ impl Operator for SetDifferenceRows<'_> {
         out: &'a mut RowBatch,
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
-            if !self.is_filled {
-                self.fill(context).await?;
-            }
             context.interrupt.check()?;
             let wanted = wanted.min(BATCH_ROWS);
             let more = match self.left_part.take() {

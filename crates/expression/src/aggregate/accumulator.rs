@@ -356,8 +356,9 @@ pub(super) fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
         (Value::UInt(left), Value::UInt(right)) => left.cmp(right),
         (Value::Int(left), Value::UInt(right)) => i128::from(*left).cmp(&i128::from(*right)),
         (Value::UInt(left), Value::Int(right)) => i128::from(*left).cmp(&i128::from(*right)),
-        (Value::Float(left), Value::Float(right)) => left.total_cmp(right),
-        (Value::Double(left), Value::Double(right)) => left.total_cmp(right),
+        // 0 and -0 are one number.
+        (Value::Float(left), Value::Float(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
+        (Value::Double(left), Value::Double(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
         (Value::Decimal(left), Value::Decimal(right)) => left.compare(right),
         (Value::Bytes(left), Value::Bytes(right)) => ty.collation().compare(left, right),
         (Value::Date(left), Value::Date(right)) => left.cmp(right),

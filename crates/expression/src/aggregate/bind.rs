@@ -94,7 +94,10 @@ const BIT_STRING_BYTES_MAX: u64 = 511;
 
 /// Binary strings keep their length, everything else becomes 64 bits.
 fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlError> {
-    if !is_bit_string(&argument.ty.column) {
+    // What a function gives of NULL alone is a binary string without bytes; NULL itself is a number.
+    let is_nothing =
+        argument.ty.column.kind == TypeKind::Null && !matches!(argument.kind, ExprKind::Literal(_));
+    if !is_bit_string(&argument.ty.column) && !is_nothing {
         bind.cast_bits(argument)?;
         return Ok(number(ColumnType::bigint_unsigned().not_null()));
     }
@@ -169,6 +172,21 @@ fn is_nullified_number(argument: &Expr) -> bool {
     }
 }
 
+/// Whether nothing but markers is chosen from, which are DOUBLEs to a sum as a marker alone is.
+fn is_choice_of_markers(bind: &BindContext, argument: &Expr) -> bool {
+    match &argument.kind {
+        ExprKind::Case { whens, otherwise, .. } => {
+            let mut results = whens.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+            results.all(|result| bind.marker(result).is_some())
+        }
+        ExprKind::Call(function, arguments) => {
+            matches!(function.name, "coalesce" | "ifnull" | "greatest" | "least")
+                && arguments.iter().all(|argument| bind.marker(argument).is_some())
+        }
+        _ => false,
+    }
+}
+
 /// Exact numbers give DECIMAL with `wider` more digits, `finer` of them (and the same number again for SUM's
 /// integer part) after the point; everything else is summed as DOUBLE.
 fn sum_type(
@@ -177,6 +195,9 @@ fn sum_type(
     distinct: bool,
     (wider, finer): (u8, u8),
 ) -> Result<ExprType, SqlError> {
+    if is_choice_of_markers(bind, argument) && argument.ty.column.kind.is_integer() {
+        cast_double(bind, argument)?;
+    }
     let written = whole_digits(argument);
     match argument.ty.column.kind {
         TypeKind::VarBinary if argument.ty.column.is_hex_literal() || is_nullified_number(argument) => {

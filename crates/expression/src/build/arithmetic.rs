@@ -367,7 +367,11 @@ impl BindContext {
             ExprKind::Case { .. } if is_mixed(&operand) && !operand.ty.column.kind.is_temporal() => {
                 self.convert_chosen(operand, number)
             }
-            _ => self.as_number(operand, number),
+            _ => {
+                let operand =
+                    self.as_whole(operand, |chosen| self.bit(BitOperator::Or, chosen, Expr::int(0)))?;
+                self.as_number(operand, number)
+            }
         }
     }
 
@@ -376,6 +380,13 @@ impl BindContext {
         if argument.ty.column.is_stored_object() && argument.ty.column.is_text() {
             let text = std::mem::replace(argument, Expr::null());
             *argument = self.bit(BitOperator::Or, text, Expr::int(0))?;
+            return Ok(());
+        }
+        if matches!(argument.kind, ExprKind::Case { .. })
+            && matches!(argument.ty.column.kind, K::Decimal { .. })
+        {
+            let choice = std::mem::replace(argument, Expr::null());
+            *argument = self.bit(BitOperator::Or, choice, Expr::int(0))?;
             return Ok(());
         }
         crate::call::infer::cast_integer(self, argument)

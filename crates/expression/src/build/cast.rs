@@ -24,6 +24,9 @@ impl BindContext {
             let wanted = if target.unsigned { Wanted::Unsigned } else { Wanted::Integer };
             self.expect(&mut operand, wanted)?;
         }
+        if target.kind.is_integer() && !target.unsigned {
+            operand = self.as_whole(operand, |chosen| self.cast(chosen, target.clone()))?;
+        }
         // CAST makes an integer of the text that is chosen.
         let is_text_choice =
             operand.ty.column.kind.is_string() && matches!(operand.kind, ExprKind::Case { .. });

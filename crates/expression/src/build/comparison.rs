@@ -22,17 +22,19 @@ impl BindContext {
         left: &mut Expr,
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
-        self.mode_beside(operation, left, right, false)
+        self.mode_beside(operation, left, right, (false, false))
     }
 
-    /// The mode of one of several members of a list. What the operand is beside it must not be what it is beside the others.
+    /// The mode of one of several members of a list. What the operand is beside it must not be what it is beside the others;
+    /// numbers that are kept are no moments.
     pub(super) fn member_mode(
         &self,
         operation: &str,
         operand: &mut Expr,
         member: &mut Expr,
+        keeps_numbers: bool,
     ) -> Result<CompareMode, SqlError> {
-        self.mode_beside(operation, operand, member, operation == IN)
+        self.mode_beside(operation, operand, member, (operation == IN, keeps_numbers))
     }
 
     fn mode_beside(
@@ -40,7 +42,7 @@ impl BindContext {
         operation: &str,
         left: &mut Expr,
         right: &mut Expr,
-        is_left_kept: bool,
+        (is_left_kept, keeps_numbers): (bool, bool),
     ) -> Result<CompareMode, SqlError> {
         self.derive_pair(left, right);
         // A candidate of CASE is compared as it is.
@@ -48,7 +50,7 @@ impl BindContext {
         for is_swapped in [false, true] {
             self.fold_number(left, right);
             let is_kept = is_left_kept && is_swapped;
-            if !is_candidate && !is_kept {
+            if !is_candidate && !is_kept && !keeps_numbers {
                 let is_member = operation == IN || (operation == BETWEEN && is_swapped);
                 self.fold_date_number(left, right, is_member);
             }

@@ -56,7 +56,7 @@ impl BindContext {
                 !is_plain(value, Reading::Count { low: -NUMBER_MAX, high: NUMBER_MAX })
             }
             Some(_) => false,
-            None => constant.ty.column.is_text() && !matches!(constant.kind, ExprKind::Parameter(_)),
+            None => constant.ty.column.kind.is_string() && !matches!(constant.kind, ExprKind::Parameter(_)),
         }
     }
 
@@ -106,8 +106,16 @@ impl BindContext {
         }
         let own = &constant.ty.column;
         match &column.ty.column.kind {
-            TypeKind::LongLong | TypeKind::Year if own.is_text() => {
-                return self.fold_integer_text(column, constant);
+            // A text of two digits is a year as a column stores it.
+            TypeKind::Year if own.is_text() => {
+                if !self.become_stored(column, constant) {
+                    return self.fold_integer_text(column, constant);
+                }
+            }
+            TypeKind::LongLong if own.is_text() => return self.fold_integer_text(column, constant),
+            // A time is the number that the column stores of it.
+            TypeKind::Float { .. } | TypeKind::Double { .. } if matches!(own.kind, TypeKind::Time { .. }) => {
+                self.become_stored(column, constant);
             }
             TypeKind::LongLong if own.kind.is_integer() => {}
             TypeKind::LongLong => {
@@ -121,8 +129,6 @@ impl BindContext {
             // Nothing is no time.
             TypeKind::Time { .. } if matches!(self.constant_value(constant), Some(Value::Bytes(text)) if text.is_empty()) =>
                 {}
-            // The number 0 is no year's text.
-            TypeKind::Year if matches!(self.peek(constant), Some(Value::Int(0))) => self.decide_by(constant),
             TypeKind::Time { .. } | TypeKind::Year => _ = self.become_stored(column, constant),
             kind if kind.has_date() && own.kind.is_numeric() => _ = self.become_stored(column, constant),
             _ => {}

@@ -4,7 +4,7 @@
 //! several share depends on their kinds alone. Callers: the binder and `alternatives`.
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
-use super::comparison::{IN, as_members};
+use super::comparison::{IN, as_members, is_numeric};
 use super::reading::Reading;
 use super::{BindContext, boolean};
 use crate::collations::illegal_mix;
@@ -47,6 +47,10 @@ impl BindContext {
         if together == Some(CompareMode::DateTime) {
             list.iter().for_each(|member| self.tell_cut_moment(&operand, member));
         }
+        let keeps_numbers = is_mixed && is_moment(&operand) && !list.iter().all(is_number_or_null);
+        if is_mixed && is_moment(&operand) && !keeps_numbers {
+            list.iter_mut().for_each(|member| _ = self.become_date(&operand, member));
+        }
         let all = match list.as_slice() {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
             _ => Vec::new(),
@@ -57,18 +61,25 @@ impl BindContext {
             let operation = if is_mixed { IN } else { "=" };
             let is_timely = is_mixed && together.is_none() && is_time(&operand) && is_text(&member);
             let together = if is_timely { Some(CompareMode::Time) } else { together };
-            let mode =
-                match together.map_or_else(|| self.member_mode(operation, &mut operand, &mut member), Ok) {
-                    Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
-                    // The message tells of all operands.
-                    Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) && is_mixed => {
-                        let count = error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&operation]);
-                        return Err(if all.is_empty() { count } else { illegal_mix(operation, &all) });
-                    }
-                    mode => mode?,
-                };
+            let mode = match together
+                .map_or_else(|| self.member_mode(operation, &mut operand, &mut member, keeps_numbers), Ok)
+            {
+                Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
+                // The message tells of all operands.
+                Err(error) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) && is_mixed => {
+                    let count = error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&operation]);
+                    return Err(if all.is_empty() { count } else { illegal_mix(operation, &all) });
+                }
+                mode => mode?,
+            };
+            if is_numeric(mode) {
+                member = self.as_number(member, ColumnType::double())?;
+            }
             nullable |= member.ty.column.nullable;
             members.push((if is_mixed { as_members(mode) } else { mode }, member));
+        }
+        if members.iter().all(|(mode, _)| is_numeric(*mode)) {
+            operand = self.as_number(operand, ColumnType::double())?;
         }
         let id = ListId::of(members.len(), 1, members.iter());
         Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
@@ -202,6 +213,16 @@ impl BindContext {
         self.derive_beside(operand, &first);
         others.iter_mut().for_each(|other| self.derive_beside(other, &first));
     }
+}
+
+/// Whether the expression is a moment that has a time.
+fn is_moment(expr: &Expr) -> bool {
+    matches!(expr.ty.column.kind, TypeKind::DateTime { .. } | TypeKind::Timestamp { .. })
+}
+
+fn is_number_or_null(member: &Expr) -> bool {
+    let kind = &member.ty.column.kind;
+    is_constant(member) && (kind.is_numeric() || *kind == TypeKind::Null)
 }
 
 pub(super) fn is_time(expr: &Expr) -> bool {

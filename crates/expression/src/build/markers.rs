@@ -92,7 +92,7 @@ fn beside(column: &ColumnType, connection: CollationId) -> ColumnType {
 
 impl BindContext {
     /// The marker of an expression that is one.
-    pub(super) fn marker(&self, expr: &Expr) -> Option<usize> {
+    pub(crate) fn marker(&self, expr: &Expr) -> Option<usize> {
         match expr.kind {
             ExprKind::Parameter(index) if self.markers.is_used && self.known.is_own(index) => Some(index),
             _ => None,

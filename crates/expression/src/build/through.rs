@@ -74,7 +74,39 @@ pub(crate) fn number_of_moments(expr: &Expr) -> Option<ColumnType> {
     }
 }
 
+/// The exact number that a branch is before it is one of the choice's DECIMALs.
+fn into_exact(branch: Expr) -> Expr {
+    match branch.kind {
+        ExprKind::Relabel(own) if own.ty.column.kind.is_numeric() => *own,
+        kind => Expr { kind, ty: branch.ty },
+    }
+}
+
 impl BindContext {
+    /// The whole number that a choice of DECIMALs gives: the one that is chosen is made one by itself. Anything else as it
+    /// is.
+    pub(crate) fn as_whole(
+        &self,
+        expr: Expr,
+        whole: impl Fn(Expr) -> Result<Expr, SqlError>,
+    ) -> Result<Expr, SqlError> {
+        let Expr { kind: ExprKind::Case { operand, whens, otherwise }, ty } = expr else { return Ok(expr) };
+        if !matches!(ty.column.kind, TypeKind::Decimal { .. }) {
+            return Ok(Expr { kind: ExprKind::Case { operand, whens, otherwise }, ty });
+        }
+        let mut column = ColumnType::bigint();
+        let mut convert = |branch: Expr| -> Result<Expr, SqlError> {
+            let branch = whole(into_exact(branch))?;
+            column = branch.ty.column.clone();
+            Ok(branch)
+        };
+        let whens = whens.into_iter().map(|(when, result)| Ok((when, convert(result)?)));
+        let whens = whens.collect::<Result<_, SqlError>>()?;
+        let otherwise = otherwise.map(|result| convert(*result).map(Box::new)).transpose()?;
+        let ty = ExprType::new(ColumnType { nullable: ty.column.nullable, ..column }, Coercibility::Numeric);
+        Ok(Expr { kind: ExprKind::Case { operand, whens, otherwise }, ty })
+    }
+
     /// The number that a mixed choice gives; anything else as it is.
     pub(crate) fn as_number(&self, expr: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         if is_silent(&expr) {
@@ -130,11 +162,19 @@ impl BindContext {
                     return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
                 }
                 // Times and years are compared as numbers with numbers, others as texts.
-                if is_large || !has_time || !is_real {
+                if is_large || !has_time || !(is_real || target.kind.is_integer()) {
                     return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
                 }
-                let arguments = arguments.into_iter().map(convert).collect::<Result<_, SqlError>>()?;
-                Ok(number(ExprKind::Call(function, arguments)))
+                if is_real {
+                    let arguments = arguments.into_iter().map(convert).collect::<Result<_, SqlError>>()?;
+                    return Ok(number(ExprKind::Call(function, arguments)));
+                }
+                // Among whole numbers the greatest of 64 bits are negative ones.
+                let whole = |argument: Expr| self.cast(into_own(argument), ColumnType::bigint());
+                let arguments = arguments.into_iter().map(whole).collect::<Result<_, SqlError>>()?;
+                let column = ColumnType { nullable: ty.column.nullable, ..ColumnType::bigint() };
+                let ty = ExprType::new(column, Coercibility::Numeric);
+                Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target))
             }
             kind => Ok(self.converted(Expr { kind, ty }, target)),
         }

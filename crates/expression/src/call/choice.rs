@@ -57,6 +57,12 @@ fn infer_common(
     let has_time = arguments.iter().any(|argument| matches!(argument.ty.column.kind, TypeKind::Time { .. }));
     let moment = moment_width(bind, arguments);
     let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
+    // The greatest document is a text, whose number is none of a document's.
+    if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Json {
+        arguments.iter_mut().try_for_each(|argument| super::infer::cast_text(bind, argument))?;
+        let column = arguments[0].ty.column.clone();
+        ty = ExprType::new(column, ty.coercibility);
+    }
     if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Char && has_time {
         ty.column.kind = TypeKind::VarChar;
     }
