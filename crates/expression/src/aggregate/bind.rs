@@ -180,7 +180,7 @@ fn is_choice_of_markers(bind: &BindContext, argument: &Expr) -> bool {
             results.all(|result| bind.marker(result).is_some())
         }
         ExprKind::Call(function, arguments) => {
-            matches!(function.name, "coalesce" | "ifnull" | "greatest" | "least")
+            matches!(function.name, "coalesce" | "ifnull")
                 && arguments.iter().all(|argument| bind.marker(argument).is_some())
         }
         _ => false,

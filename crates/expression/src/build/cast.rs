@@ -6,6 +6,7 @@ use super::merge::{bytes_max, shown_width};
 use super::through::is_mixed;
 use super::{BindContext, Wanted};
 use crate::call::infer::text_column;
+use crate::call::is_choice_of_moments;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
 impl BindContext {
@@ -28,8 +29,14 @@ impl BindContext {
             operand = self.as_whole(operand, |chosen| self.cast(chosen, target.clone()))?;
         }
         // CAST makes an integer of the text that is chosen.
-        let is_text_choice =
-            operand.ty.column.kind.is_string() && matches!(operand.kind, ExprKind::Case { .. });
+        let is_chosen = match &operand.kind {
+            ExprKind::Case { .. } => true,
+            ExprKind::Call(function, arguments) => {
+                matches!(function.name, "greatest" | "least") && is_choice_of_moments(arguments).is_none()
+            }
+            _ => false,
+        };
+        let is_text_choice = operand.ty.column.kind.is_string() && is_chosen;
         if target.kind.is_integer() && is_text_choice {
             return Ok(self.converted(operand, target));
         }

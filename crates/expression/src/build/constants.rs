@@ -104,23 +104,17 @@ impl BindContext {
         if !matches!(column.kind, ExprKind::Column(_)) || matches!(constant.kind, ExprKind::Column(_)) {
             return Ok(());
         }
-        let own = &constant.ty.column;
+        let own = constant.ty.column.clone();
         match &column.ty.column.kind {
             // A text of two digits is a year as a column stores it.
-            TypeKind::Year if own.is_text() => {
-                if !self.become_stored(column, constant) {
-                    return self.fold_integer_text(column, constant);
-                }
-            }
-            TypeKind::LongLong if own.is_text() => return self.fold_integer_text(column, constant),
-            // A time is the number that the column stores of it.
-            TypeKind::Float { .. } | TypeKind::Double { .. } if matches!(own.kind, TypeKind::Time { .. }) => {
-                self.become_stored(column, constant);
+            TypeKind::Year if own.is_text() && self.become_stored(column, constant) => {}
+            TypeKind::LongLong | TypeKind::Year if own.is_text() => {
+                return self.fold_integer_text(column, constant);
             }
             TypeKind::LongLong if own.kind.is_integer() => {}
             TypeKind::LongLong => {
                 let value = self.constant_value(constant);
-                let number = value.and_then(|value| value.to_f64(own, &mut datum::no_warning));
+                let number = value.and_then(|value| value.to_f64(&own, &mut datum::no_warning));
                 if number.is_some_and(|number| number.fract() == 0.0) {
                     self.become_stored(column, constant);
                 }
