@@ -396,9 +396,11 @@ fn is_no_datetime(text: &[u8]) -> bool {
 
 /// A date followed by something that starts like a time: its failure is not retried as a time.
 fn looks_like_datetime(text: &[u8]) -> bool {
-    let mut cursor = Cursor { text: text.trim_ascii_end(), at: 0 };
+    let mut cursor = Cursor { text, at: 0 };
     match read_parts(&mut cursor) {
-        Some(parts) => (parts.count > 3 || parts.has_space) && !parts.is_delimited_without_space,
+        Some(parts) => {
+            (parts.count > 3 || parts.count == 3 && parts.has_space) && !parts.is_delimited_without_space
+        }
         None => false,
     }
 }
