@@ -10,8 +10,7 @@ use engine::HoldPoint;
 use env::Env;
 use instance::Instance;
 use source::{
-    BinaryLog, BinaryLogConfig, LiveSettings, Position, SemiSyncSettings, SourceError, base_on_disk,
-    load_position, store_position,
+    BinaryLog, BinaryLogConfig, LiveSettings, Position, SemiSyncSettings, base_on_disk, load_position,
 };
 
 use crate::options::Settings;
@@ -91,13 +90,14 @@ async fn complete(
     if position.log_from == 0 {
         return Ok(());
     }
-    match BinaryLog::complete(env.clone(), server.engine().clone(), config, position.clone()).await {
-        Err(error @ SourceError::UnknownFile(_)) => {
-            crate::log::warning(&format!("the binary log of before is not completed: {error}"));
-            store_position(env, &Position { log_from: 0, ..position }).await.map_err(|error| failed(&error))
-        }
-        other => other.map_err(|error| failed(&error)),
+    let base = config.base.clone();
+    let completed = BinaryLog::complete(env.clone(), server.engine().clone(), config, position).await;
+    if !completed.map_err(|error| failed(&error))? {
+        crate::log::warning(&format!(
+            "files of the binary log {base} are gone; a new one has what was not in them yet"
+        ));
     }
+    Ok(())
 }
 
 fn live_settings(instance: &std::sync::Weak<Instance>) -> LiveSettings {

@@ -120,13 +120,13 @@ impl BinaryLog {
     }
 
     /// Completes the files of an earlier start, which are called as `config` says, and lets the engine's log go. For a server that has
-    /// no binary log now, or one of another name; `at` is the directory's note.
+    /// no binary log now, or one of another name; `at` is the directory's note. False where the files were gone.
     pub async fn complete(
         env: Env,
         engine: Arc<Engine>,
         config: BinaryLogConfig,
         at: Position,
-    ) -> Result<(), SourceError> {
+    ) -> Result<bool, SourceError> {
         Writer::close_unopened(Arc::new(BinaryLog::new(env, engine, config)), at).await
     }
 

@@ -249,6 +249,14 @@ impl Writer {
 
     /// Begins the file behind the present one; readers see it when it is certain.
     async fn next_file(&mut self) -> Result<(), SourceError> {
+        let taken = self.log.engine.events_taken_to(self.at.lsn);
+        self.next_file_from(taken).await?;
+        self.log_identifiers();
+        Ok(())
+    }
+
+    /// The engine's log is needed from there on.
+    async fn next_file_from(&mut self, log_from: u64) -> Result<(), SourceError> {
         self.at.file += 1;
         (self.at.length, self.at.sequence_number) = (0, 0);
         let file = self.log.env.disk.open(&self.log.file_name(self.at.file), OpenOptions::create()).await?;
@@ -268,8 +276,7 @@ impl Writer {
         self.write_index(&files).await?;
         // Sequence numbers begin anew, so the note must be of this file before it has a transaction.
         self.synced_length = u64::MAX;
-        let lsn = self.log.engine.events_taken_to(self.at.lsn);
-        self.try_store(lsn).await?;
+        self.try_store(log_from).await?;
         {
             let mut published = self.log.published.lock();
             published.files.push(new);
@@ -278,7 +285,6 @@ impl Writer {
         }
         self.log.written_lsn.store(self.at.lsn, Ordering::Release);
         self.log.progress.wake_all();
-        self.log_identifiers();
         Ok(())
     }
 

@@ -36,52 +36,80 @@ impl Writer {
         }
         let hold = log.engine.hold_log(at.log_from).ok_or_else(gone)?;
         let mut writer = Writer::resume(log, at, hold).await?;
-        let mut logged = writer.log.engine.logged_events(writer.at.log_from, writer.at.lsn).await?;
-        while let Some(commit) = logged.next().await? {
-            writer.add(&commit).await?;
-            if writer.out.len() >= WRITE_BYTES {
-                writer.write().await?;
-            }
-        }
-        writer.write().await?;
+        writer.take_up().await?;
         Ok(writer)
     }
 
-    /// Makes the files whole that the note names, and ends there.
-    pub async fn close_unopened(log: Arc<BinaryLog>, at: Position) -> Result<(), SourceError> {
-        let mut writer = Writer::complete(log, at).await?;
+    /// Writes what the engine's log has behind the note.
+    async fn take_up(&mut self) -> Result<(), SourceError> {
+        let mut logged = self.log.engine.logged_events(self.at.log_from, self.at.lsn).await?;
+        while let Some(commit) = logged.next().await? {
+            self.add(&commit).await?;
+            if self.out.len() >= WRITE_BYTES {
+                self.write().await?;
+            }
+        }
+        self.write().await
+    }
+
+    /// Makes the files whole that the note names, and ends there. Where they are gone a new one has what is left to write: the
+    /// identifiers of these transactions are given to no others. Tells whether they were there.
+    pub async fn close_unopened(log: Arc<BinaryLog>, at: Position) -> Result<bool, SourceError> {
+        let is_there = !matches!(log.open_file(at.file).await, Err(SourceError::UnknownFile(_)));
+        let mut writer = match is_there {
+            true => Writer::complete(log, at).await?,
+            false => {
+                let (lsn, log_from) = (at.lsn, at.log_from);
+                let mut writer = Writer::begin_from(log, at, (lsn, log_from)).await?;
+                writer.take_up().await?;
+                writer.log_identifiers();
+                writer
+            }
+        };
         writer.store().await?;
         writer.log.engine.remove_event_files().await?;
         let at = Position { base: writer.log.config.base.clone(), log_from: 0, ..writer.at };
-        store_position(&writer.log.env, &at).await
+        store_position(&writer.log.env, &at).await?;
+        Ok(is_there)
     }
 
     /// The first file of this name, or the one behind those that an earlier start had under it. What was executed under another name
     /// is not in them.
     async fn begin(log: Arc<BinaryLog>, before: Position) -> Result<Writer, SourceError> {
+        let lsn = log.engine.events_taken_to(before.lsn);
+        let writer = Writer::begin_from(log, before, (lsn, lsn)).await?;
+        writer.log_identifiers();
+        Ok(writer)
+    }
+
+    async fn begin_from(
+        log: Arc<BinaryLog>,
+        before: Position,
+        (lsn, log_from): (u64, u64),
+    ) -> Result<Writer, SourceError> {
         let listed = listed_files(&log).await?.unwrap_or_default();
         let mut files = files_on_disk(&log).await?;
         files.retain(|file| listed.contains(&file.number));
         let last = files.last().map_or(0, |file| file.number);
+        let last = if before.base == log.config.base { last.max(before.file) } else { last };
         log.published.lock().files = files;
-        let lsn = log.engine.events_taken_to(before.lsn);
         let at = Position {
             base: log.config.base.clone(),
             file: last,
             lsn,
-            log_from: lsn,
+            log_from,
             purged: before.executed.clone(),
             executed: before.executed,
             ..Position::default()
         };
-        let hold = log.engine.hold_log(lsn).ok_or_else(gone)?;
-        let file = log.env.disk.open(&log.file_name(last + 1), OpenOptions::create()).await?;
+        let hold = log.engine.hold_log(log_from).ok_or_else(gone)?;
+        let file = log.env.disk.open(&log.file_name(at.file + 1), OpenOptions::create()).await?;
         let checksum = log.config.checksum;
         let dependencies = dependencies_behind(&log, &at);
         let (out, copied) = (Vec::new(), Vec::new());
         let mut writer =
             Writer { log, file, checksum, at, synced_length: 0, hold, dependencies, out, copied };
-        writer.next_file().await?;
+        writer.next_file_from(log_from).await?;
         Ok(writer)
     }
 
