@@ -1,8 +1,9 @@
 //! CHECK constraints in data definition: names that are unique in a database, and rows that are there already.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use catalog::RowRule;
-use datum::SqlError;
+use datum::{SqlError, error_code};
 use definition::{ER_CHECK_CONSTRAINT_DUP_NAME, newly_enforced};
 use executor::check_row;
 use plan::RowRules;
@@ -34,6 +35,37 @@ impl Caller<'_> {
         Ok(())
     }
 
+    /// Errors 1826 and 3822 of names that follow their tables: they are unique in their database when all tables have their new names.
+    pub(super) fn check_renamed_constraints(
+        &self,
+        changed: &[(Arc<TableDef>, TableDef)],
+    ) -> Result<(), SqlError> {
+        let databases: BTreeSet<&str> = changed.iter().map(|(_, after)| after.database.as_str()).collect();
+        for database in databases {
+            let mut tables: Vec<TableDef> = changed
+                .iter()
+                .map(|(_, after)| after)
+                .filter(|after| after.database == database)
+                .cloned()
+                .collect();
+            for other in self.instance().catalog().tables(database) {
+                let other = other.definition();
+                if !changed.iter().any(|(before, _)| before.id == other.id) {
+                    tables.push((**other).clone());
+                }
+            }
+            let keys = tables.iter().flat_map(|table| table.foreign_keys.iter().map(|key| key.name.as_str()));
+            if let Some(name) = repeated(keys) {
+                return Err(error_code::ER_FK_DUP_NAME.with(&[&name]));
+            }
+            let checks = tables.iter().flat_map(|table| table.checks.iter().map(|check| check.name.as_str()));
+            if let Some(name) = repeated(checks) {
+                return Err(ER_CHECK_CONSTRAINT_DUP_NAME.with(&[&name]));
+            }
+        }
+        Ok(())
+    }
+
     /// What tells rows that break constraints which are new, or enforced from now on, if there are such constraints.
     pub(crate) fn new_rule(
         &self,
@@ -51,4 +83,11 @@ impl Caller<'_> {
         let context = self.change_context();
         Ok(Some(Box::new(move |row| check_row(&rules, row, &context))))
     }
+}
+
+/// The first name that comes twice, in whatever letters.
+fn repeated<'n>(names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let mut seen = BTreeSet::new();
+    let mut names = names;
+    names.find(|name| !seen.insert(name.to_ascii_lowercase()))
 }

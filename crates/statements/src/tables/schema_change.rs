@@ -167,16 +167,13 @@ impl Caller<'_> {
             let mut after = (*table).clone();
             follow_renames(&mut after, new_name)?;
             if new_name(&name).is_some() {
-                for key in &after.foreign_keys {
-                    self.foreign_keys().check_key_name(&after, &key.name)?;
-                }
-                self.check_check_names(Some(&table), &after)?;
                 if self.instance().catalog().table(&after.database, &after.name).is_none() {
                     self.foreign_keys().check_waiting_children(&after)?;
                 }
             }
             changed.push((table, after));
         }
+        self.check_renamed_constraints(&changed)?;
         Ok(changed)
     }
 
