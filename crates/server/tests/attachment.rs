@@ -163,8 +163,8 @@ fn what_cannot_be_copied_is_refused_before_anything_is_done() {
     let source = TestServer::start(SOURCE);
     let address = format!("mysql://root@127.0.0.1:{}", source.port);
     refused(TestDirectory::new(), &address, &["--server-id=1"], "has the server id 1 as well");
-    let directory =
-        refused(TestDirectory::new(), "mysql://root@127.0.0.1:1", &[], "the source mysql://root@127.0.0.1:1");
+    let nobody = "the source cannot be reached: Can't connect to MySQL server on '127.0.0.1:1'";
+    let directory = refused(TestDirectory::new(), "mysql://root@127.0.0.1:1", &[], nobody);
     // Nothing was begun.
     let (_, _, directory) = TestServer::start_in(directory, &[]).terminate();
     refused(directory, &address, &[], "has data of its own");
