@@ -166,10 +166,9 @@ impl Caller<'_> {
         for (name, table) in before {
             let mut after = (*table).clone();
             follow_renames(&mut after, new_name)?;
-            if new_name(&name).is_some() {
-                if self.instance().catalog().table(&after.database, &after.name).is_none() {
-                    self.foreign_keys().check_waiting_children(&after)?;
-                }
+            let is_moved = new_name(&name).is_some();
+            if is_moved && self.instance().catalog().table(&after.database, &after.name).is_none() {
+                self.foreign_keys().check_waiting_children(&after)?;
             }
             changed.push((table, after));
         }
