@@ -60,7 +60,7 @@ impl<'d> StoredJson<'d> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             at = match byte {
-                b'"' => end_of_string(bytes, at),
+                b'"' => end_of_string(bytes, at, &mut counted),
                 _ => at + 1,
             };
             match byte {
@@ -78,7 +78,7 @@ impl<'d> StoredJson<'d> {
     }
 
     fn parts(self) -> Parts<'d> {
-        Parts { text: self.text, at: 1, has_keys: self.is_object() }
+        Parts { text: self.text, at: 1, has_keys: self.is_object(), counted: Counted::default() }
     }
 }
 
@@ -166,6 +166,7 @@ struct Parts<'d> {
     /// Behind the bracket or the last separator.
     at: usize,
     has_keys: bool,
+    counted: Counted,
 }
 
 impl<'d> Iterator for Parts<'d> {
@@ -179,11 +180,11 @@ impl<'d> Iterator for Parts<'d> {
         let mut key = "";
         let mut start = self.at;
         if self.has_keys {
-            let end = end_of_string(bytes, start);
+            let end = end_of_string(bytes, start, &mut self.counted);
             key = self.text.get(start..end)?;
             start = end + ": ".len();
         }
-        let end = end_of_value(bytes, start);
+        let end = end_of_value(bytes, start, &mut self.counted);
         let text = self.text.get(start..end)?;
         self.at = end + ", ".len();
         if bytes.get(end) != Some(&b',') {
@@ -194,12 +195,11 @@ impl<'d> Iterator for Parts<'d> {
 }
 
 /// The place behind a value: of the comma or bracket that ends it, or the end of the text.
-fn end_of_value(bytes: &[u8], start: usize) -> usize {
+fn end_of_value(bytes: &[u8], start: usize, counted: &mut Counted) -> usize {
     let (mut at, mut open) = (start, 0usize);
-    let mut counted = Counted(start);
     while let Some(byte) = bytes.get(at) {
         match byte {
-            b'"' => at = end_of_string(bytes, at),
+            b'"' => at = end_of_string(bytes, at, counted),
             b'[' | b'{' => {
                 open += 1;
                 at += 1;
@@ -220,7 +220,7 @@ fn end_of_value(bytes: &[u8], start: usize) -> usize {
 }
 
 /// The place behind the closing quote.
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
+fn end_of_string(bytes: &[u8], start: usize, counted: &mut Counted) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -228,18 +228,20 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
             b'\\' => at += 2,
             _ => at += 1,
         }
+        counted.count_to(at);
     }
     bytes.len()
 }
 
-/// Up to which place a text is counted as work.
+/// Up to which place a text is counted as work, however short its values are.
 #[derive(Default)]
 struct Counted(usize);
 
 impl Counted {
     fn count_to(&mut self, at: usize) {
-        if at - self.0 >= LONG_PIECE {
-            env::tick_long(at - self.0);
+        let more = at.saturating_sub(self.0);
+        if more >= LONG_PIECE {
+            env::tick_long(more);
             self.0 = at;
         }
     }
@@ -319,6 +321,17 @@ mod tests {
         assert_eq!(found[0].read().type_name(), "DATE");
         assert_eq!(stored_array(document.parts().map(|part| part.value)), text);
         assert_eq!(mark::DATE, 3);
+    }
+
+    #[test]
+    fn short_values_and_long_strings_are_counted_as_work() {
+        let mut counted = Counted::default();
+        end_of_string(format!("\"{}\"", "a".repeat(3 * LONG_PIECE)).as_bytes(), 0, &mut counted);
+        assert!(counted.0 >= 2 * LONG_PIECE);
+        let text = format!("[{}1]", "1, ".repeat(LONG_PIECE));
+        let mut parts = StoredJson::new(&text).parts();
+        assert_eq!(parts.by_ref().count(), LONG_PIECE + 1);
+        assert!(parts.counted.0 >= 2 * LONG_PIECE);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! CHECK constraints in data definition: names that are unique in a database, and rows that are there already.
+//! CHECK constraints in data definition: names that are unique in a database, and rows that are there already. The names that
+//! follow a table when it is renamed are looked at here too, those of foreign keys among them.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -42,18 +43,11 @@ impl Caller<'_> {
     ) -> Result<(), SqlError> {
         let databases: BTreeSet<&str> = changed.iter().map(|(_, after)| after.database.as_str()).collect();
         for database in databases {
-            let mut tables: Vec<TableDef> = changed
-                .iter()
-                .map(|(_, after)| after)
-                .filter(|after| after.database == database)
-                .cloned()
-                .collect();
-            for other in self.instance().catalog().tables(database) {
-                let other = other.definition();
-                if !changed.iter().any(|(before, _)| before.id == other.id) {
-                    tables.push((**other).clone());
-                }
-            }
+            let stays = |id| !changed.iter().any(|(before, _)| before.id == id);
+            let present = self.instance().catalog().tables(database);
+            let others = present.iter().map(|table| &**table.definition()).filter(|table| stays(table.id));
+            let renamed = changed.iter().map(|(_, after)| after).filter(|after| after.database == database);
+            let tables: Vec<&TableDef> = renamed.chain(others).collect();
             let keys = tables.iter().flat_map(|table| table.foreign_keys.iter().map(|key| key.name.as_str()));
             if let Some(name) = repeated(keys) {
                 return Err(error_code::ER_FK_DUP_NAME.with(&[&name]));
