@@ -8,7 +8,7 @@ use crate::same_name::same_name;
 use datum::{SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind, ExprType};
 use plan::{Apply, ApplyKind, Frame, InitialiserKind, Node, SortKey, WindowFunction};
-use schema::ViewDef;
+use schema::{ColumnDef, ViewDef};
 use std::sync::Arc;
 
 pub use crate::source::{LateralSource, Origin, QuerySource, Source, SourceColumn, SourceKind};
@@ -336,6 +336,16 @@ impl Block {
     pub fn column_name(&self, expr: &Expr) -> Option<&str> {
         let (source, column) = self.column_behind(expr)?;
         Some(&self.sources[source].columns[column].name)
+    }
+
+    /// The column of a stored table, not of a view, that is read as it is.
+    pub fn table_column(&self, expr: &Expr) -> Option<&ColumnDef> {
+        let (source, column) = self.column_behind(expr)?;
+        let source = &self.sources[source];
+        match &source.kind {
+            SourceKind::Stored { table, .. } if source.origin.view.is_none() => table.columns.get(column),
+            _ => None,
+        }
     }
 
     pub fn column_behind(&self, expr: &Expr) -> Option<(usize, usize)> {

@@ -60,6 +60,9 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
         }
         needs_default = source.auto_increment;
     }
+    if matches!(output.kept, Kept::Extreme { no_default: true, .. }) {
+        column.default = ColumnDefault::None;
+    }
     if needs_default {
         let value = column.column_type.implicit_default();
         let text = String::from_utf8_lossy(&value.to_text(&column.column_type)).into_owned();
@@ -86,7 +89,7 @@ fn kept_type(output: &OutputColumn) -> ColumnType {
         ..column.clone()
     };
     match (&output.kept, &column.kind) {
-        (Kept::Extreme(of), _) => ColumnType { nullable: column.nullable, ..of.clone() },
+        (Kept::Extreme { of, .. }, _) => ColumnType { nullable: column.nullable, ..of.clone() },
         (Kept::Concatenated, _) => own(if column.is_text() { TypeKind::Text } else { TypeKind::Blob }),
         (Kept::Same, _) => computed_type(column, TypeKind::MediumText),
         (Kept::Chosen, kind) if kind.is_integer() => own(kind.clone()),

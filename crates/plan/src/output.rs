@@ -15,8 +15,8 @@ pub enum Kept {
     Single,
     /// The least or greatest of an expression's.
     Aggregated,
-    /// The least or greatest of a column's, of whose type it is.
-    Extreme(ColumnType),
+    /// The least or greatest of a column's, of whose type it is, and which has no default where that has none.
+    Extreme { of: ColumnType, no_default: bool },
     /// GROUP_CONCAT's, as long as `group_concat_max_len` says.
     Concatenated,
 }

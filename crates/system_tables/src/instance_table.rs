@@ -19,6 +19,31 @@ const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
 type Rows = Vec<Vec<Value>>;
 
+/// What are views in MySQL: results are named as their columns are, in whichever case a statement names them.
+const NAMED_BY_COLUMNS: &[&str] = &[
+    "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
+    "COLUMNS_EXTENSIONS",
+    "INNODB_DATAFILES",
+    "INNODB_FIELDS",
+    "INNODB_TABLESPACES_BRIEF",
+    "JSON_DUALITY_VIEWS",
+    "JSON_DUALITY_VIEW_COLUMNS",
+    "JSON_DUALITY_VIEW_LINKS",
+    "JSON_DUALITY_VIEW_TABLES",
+    "KEYWORDS",
+    "LIBRARIES",
+    "RESOURCE_GROUPS",
+    "ROUTINE_LIBRARIES",
+    "SCHEMATA_EXTENSIONS",
+    "ST_GEOMETRY_COLUMNS",
+    "ST_SPATIAL_REFERENCE_SYSTEMS",
+    "ST_UNITS_OF_MEASURE",
+    "TABLESPACES_EXTENSIONS",
+    "TABLES_EXTENSIONS",
+    "TABLE_CONSTRAINTS_EXTENSIONS",
+    "USER_ATTRIBUTES",
+];
+
 struct InstanceTable {
     definition: Arc<TableDef>,
     /// The instance owns the table, so the table cannot own the instance.
@@ -32,6 +57,11 @@ struct InstanceTable {
 impl VirtualTable for InstanceTable {
     fn definition(&self) -> &Arc<TableDef> {
         &self.definition
+    }
+
+    fn names_results(&self) -> bool {
+        self.definition.database == INFORMATION_SCHEMA
+            && NAMED_BY_COLUMNS.contains(&self.definition.name.as_str())
     }
 
     fn truncate(&self) -> bool {

@@ -7,7 +7,7 @@ use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::{AggregateFunction, Expr, ExprKind};
 use parser::ast;
 use plan::{Kept, OutputColumn, Rights};
-use schema::{ColumnDefault, IndexKind, TableDef};
+use schema::{ColumnDef, ColumnDefault, IndexKind, TableDef};
 
 impl<'p> Binder<'p> {
     pub fn bind_select_items(
@@ -129,7 +129,10 @@ fn kept(block: &Block, expr: &Expr) -> Kept {
             (AggregateFunction::Min | AggregateFunction::Max, Some(argument))
                 if matches!(argument.kind, ExprKind::Column(_)) =>
             {
-                Kept::Extreme(argument.ty.column.clone())
+                Kept::Extreme {
+                    of: argument.ty.column.clone(),
+                    no_default: block.table_column(argument).is_some_and(has_no_default),
+                }
             }
             (AggregateFunction::Min | AggregateFunction::Max, _) => Kept::Aggregated,
             _ => Kept::Same,
@@ -163,12 +166,17 @@ fn number_in_hexadecimal<'b>(block: &'b Block, expr: &'b Expr) -> Option<&'b Col
     given.map(|given| &given.ty.column).filter(|column| column.is_hex_literal())
 }
 
+/// INSERT must give a value.
+fn has_no_default(column: &ColumnDef) -> bool {
+    !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment
+}
+
 fn describe(output: &mut OutputColumn, table: &TableDef, position: usize) {
     let column = &table.columns[position];
     output.table = table.name.clone();
     output.auto_increment = column.auto_increment;
     output.on_update_now = column.on_update_current_timestamp;
-    output.no_default = !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment;
+    output.no_default = has_no_default(column);
     for index in &table.indexes {
         let Some(place) = index.parts.iter().position(|part| part.column == position) else { continue };
         match index.kind {

@@ -25,6 +25,8 @@ pub struct Profile {
 pub struct Profiles {
     kept: VecDeque<Profile>,
     last_id: u64,
+    /// `profiling` was on when the last statement ended, so when the running one began.
+    is_on: bool,
     /// When the running statement's plan began to run.
     pub executing_since: Option<Instant>,
 }
@@ -71,7 +73,8 @@ impl Session {
         let profiles = &mut self.observed.profiles;
         let executing_since = profiles.executing_since.take();
         let is_own = matches!(ended.name, "statement/sql/show_profile" | "statement/sql/show_profiles");
-        if !self.settings.profiling || is_own {
+        let was_on = std::mem::replace(&mut profiles.is_on, self.settings.profiling);
+        if !was_on || !self.settings.profiling || is_own {
             return;
         }
         let executing_ns = executing_since.map_or(0, |since| since.elapsed().as_nanos() as u64);
