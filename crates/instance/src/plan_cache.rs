@@ -66,6 +66,8 @@ pub struct PlanEnvironment {
 pub struct StatementText {
     pub bytes: Box<[u8]>,
     pub parameter_count: usize,
+    /// Identifiers of transactions, or variables: they have to be as they are now.
+    pub names_identifiers: bool,
     pub is_query: bool,
     /// SET_VAR and MAX_EXECUTION_TIME among its hints.
     pub hints: Box<[SettingHint]>,

@@ -5,7 +5,7 @@
 //! run to their end (a statement is ended early through the kill switch, which leaves everything in order).
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Instant;
 
 use bumpalo::Bump;
@@ -28,7 +28,7 @@ use session_state::shared_state::SharedState;
 use session_state::sink::{OkInfo, StateChange, StatusFlags};
 use session_state::transaction_control::TransactionControl;
 use session_state::xa::XaBranch;
-use variables::{SessionVariables, Setting, Settings};
+use variables::{SessionVariables, Setting, Settings, VariableId};
 
 /// Names a prepared statement within its session, as the protocol does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -284,13 +284,13 @@ impl Session {
 
     /// The values of variables the connection itself obeys, as they are now.
     pub fn limits(&self) -> ConnectionLimits {
-        let number = |name| u32::try_from(self.variables.by_name(name).as_unsigned()).unwrap_or(u32::MAX);
-        ConnectionLimits {
-            max_allowed_packet: number("max_allowed_packet"),
-            idle_timeout_s: number("wait_timeout"),
-            net_read_timeout_s: number("net_read_timeout"),
-            net_write_timeout_s: number("net_write_timeout"),
-        }
+        static NAMED: LazyLock<[VariableId; 4]> = LazyLock::new(|| {
+            ["max_allowed_packet", "wait_timeout", "net_read_timeout", "net_write_timeout"]
+                .map(VariableId::known)
+        });
+        let numbers = NAMED.map(|id| u32::try_from(self.variables.get(id).as_unsigned()).unwrap_or(u32::MAX));
+        let [max_allowed_packet, idle_timeout_s, net_read_timeout_s, net_write_timeout_s] = numbers;
+        ConnectionLimits { max_allowed_packet, idle_timeout_s, net_read_timeout_s, net_write_timeout_s }
     }
 
     /// Rolls back what is open. Dropping the session does the same in the background.

@@ -21,6 +21,7 @@ use super::run::parse_error;
 use super::work::{ParsedStatement, SavedPlan};
 use super::{Done, Request};
 use crate::session::{Session, StatementId};
+use crate::statement::logs::binary_log::names_identifiers;
 use crate::statement::query::cursor::{Cursor, CursorKind};
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use crate::statement::settings::hinted_settings::setting_hints;
@@ -127,6 +128,7 @@ impl Session {
             bytes: text.into(),
             parameter_count: parsed.parameter_count as usize,
             is_query: matches!(parsed.statement.kind, StatementKind::Query(_)),
+            names_identifiers: names_identifiers(text),
             hints: setting_hints(&parsed.statement, options.mode.ansi_quotes).into(),
         });
         let mut plan = None;
@@ -203,6 +205,9 @@ impl Session {
             self.log_command("Execute", shown);
         }
         self.show_activity("Execute", Some(&statement.sight.text.bytes), began);
+        if statement.sight.text.names_identifiers {
+            self.refresh_identifiers().await;
+        }
         let opens = cursor == CursorKind::ReadOnly && statement.sight.text.is_query;
         let result = match opens {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.

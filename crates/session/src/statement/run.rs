@@ -18,6 +18,7 @@ use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 use super::work::{ParsedStatement, SavedPlan, StatementWork};
 use super::{Done, Request};
 use crate::session::Session;
+use crate::statement::logs::binary_log::names_identifiers;
 use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{KillKind, PieceRows, count};
 use session_state::guard::{Ended, Limits, Shield, run_guarded};
@@ -67,7 +68,6 @@ impl Session {
     }
 
     async fn run_text(&mut self, text: &[u8], arena: &Bump, sink: &mut dyn ResultSink) {
-        self.refresh_identifiers(text).await;
         if let Some(digest) = self.digest_of(text) {
             let mut kept = self.cached_plan(text, digest);
             if kept.is_some() && self.read_cold_ranges().await {
@@ -102,6 +102,9 @@ impl Session {
         digest: Option<parser::Digest>,
         sink: &mut dyn ResultSink,
     ) {
+        if names_identifiers(text) {
+            self.refresh_identifiers().await;
+        }
         let mut rest = text;
         let mut is_first = true;
         loop {

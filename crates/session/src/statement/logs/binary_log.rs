@@ -74,6 +74,13 @@ fn prepare_event(xid: &Xid, one_phase: bool) -> XaPrepare {
     XaPrepare { one_phase, format: xid.format as u32, global, branch }
 }
 
+/// Whether a text names identifiers of transactions, or variables at all. It is read to the end, so plans that are kept are
+/// none of such texts.
+pub(in crate::statement) fn names_identifiers(text: &[u8]) -> bool {
+    let names = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    names(b"gtid_") || names(b"variables")
+}
+
 impl Session {
     /// The binary log, if this session writes to it.
     pub fn logged_to(&self) -> Option<&Arc<BinaryLog>> {
@@ -334,12 +341,8 @@ impl Session {
         }
     }
 
-    /// Before a statement whose text names them, or variables at all: they show what is committed.
-    pub(in crate::statement) async fn refresh_identifiers(&self, text: &[u8]) {
-        let names = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-        if !names(b"gtid_") && !names(b"variables") {
-            return;
-        }
+    /// Before a statement that names them: they show what is committed.
+    pub(in crate::statement) async fn refresh_identifiers(&self) {
         let globals = &self.instance.globals;
         if let Some(log) = self.instance.binary_log()
             && log.catch_up().await.is_err()

@@ -16,6 +16,7 @@ use telemetry::RowCounts;
 
 use crate::program::Strictness;
 use crate::session::Session;
+use crate::statement::logs::binary_log::names_identifiers;
 use crate::statement::query::optimizer_trace::Occasion;
 use crate::statement::{Done, Effects, Request};
 use instance::{PreparedPlan, count, is_kept};
@@ -43,7 +44,7 @@ impl Session {
             let text = Session::own_text(request);
             Box::pin(self.trace_plan(request, None, &text, Occasion::Run)).await;
         }
-        let digest = digest.filter(|_| is_kept(request.text));
+        let digest = digest.filter(|_| is_kept(request.text) && !names_identifiers(request.text));
         let values = digest.and_then(|_| self.literal_values(request.text));
         if let (Some(digest), Some(mut values)) = (digest, values) {
             count(&self.process.counters.plan_cache_misses);
