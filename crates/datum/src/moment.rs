@@ -131,9 +131,9 @@ fn number_to_datetime(value: &Value, column: &ColumnType, is_lenient: bool) -> O
     /// Smaller numbers are dates alone.
     const DATETIME_NUMBER_MIN: i64 = 101_000_000;
     let (integer, micros) = split_number(value, column)?;
-    let base = DateTime::from_number(integer, is_lenient)?;
-    let is_date_only = integer < DATETIME_NUMBER_MIN;
-    let value = if micros == 0 || is_date_only { base } else { base.add_micros(micros)? };
+    let base = DateTime::from_number(integer, is_lenient).filter(|_| micros >= 0)?;
+    let is_date_only = integer < DATETIME_NUMBER_MIN && integer != 0;
+    let value = if micros == 0 || is_date_only { base } else { base.plus_fraction(micros)? };
     // The fraction of a date says nothing, so it is left over.
     Some(Parsed { value, truncated: is_date_only && micros != 0, offset_seconds: None, delimiter: None })
 }

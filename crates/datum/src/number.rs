@@ -190,7 +190,11 @@ impl Value {
             }
             Value::Date(date) => i128::from(date.to_number()),
             Value::Time(time) => i128::from(time.rounded(0).to_number()),
-            Value::DateTime(datetime) => i128::from(datetime.rounded(0).unwrap_or(*datetime).to_number()),
+            Value::DateTime(datetime) => match datetime.rounded(0) {
+                Some(rounded) => i128::from(rounded.to_number()),
+                // The digits alone are rounded of what has no next second.
+                None => i128::from(datetime.to_number()) + 1,
+            },
             Value::Timestamp(_) => {
                 let exact = self.to_decimal(column, warn)?;
                 decimal_to_integer(&exact, warn)

@@ -2,6 +2,7 @@
 use crate::binder::Binder;
 use crate::block::{Block, Clause, Position, SourceKind};
 use crate::bound::SelectItem;
+use crate::context::Literals;
 use crate::walk::aggregate_number;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::{AggregateFunction, Expr, ExprKind};
@@ -32,7 +33,10 @@ impl<'p> Binder<'p> {
                 ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
                 ast::SelectItem::Expression { expr, alias, name } => {
                     let is_alias = alias.is_some();
-                    let name = alias.map_or(*name, |alias| alias.name).to_owned();
+                    let constant = if is_alias { None } else { name_of_constant(expr) };
+                    // The name was read from the text, so the plan is for this text only.
+                    self.shareable &= constant.is_none() || self.context.literals == Literals::Inline;
+                    let name = constant.unwrap_or_else(|| alias.map_or(*name, |alias| alias.name).to_owned());
                     let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
                     let mut expr = self.bind(expr)?;
                     self.context.bind.told_text_marker(&mut expr);
@@ -114,6 +118,23 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         | SourceKind::JsonTable(_) => {}
     }
     output
+}
+
+/// What NAME_CONST calls its value.
+fn name_of_constant(expr: &ast::Expr<'_>) -> Option<String> {
+    let ast::ExprKind::Function(call) = &expr.kind else { return None };
+    let [name, _] = call.arguments else { return None };
+    if call.name.database.is_some() || !call.name.name.name.eq_ignore_ascii_case("name_const") {
+        return None;
+    }
+    match name.kind {
+        ast::ExprKind::Literal(literal) => match literal.value {
+            ast::LiteralValue::String { bytes, .. } => Some(String::from_utf8_lossy(bytes).into_owned()),
+            ast::LiteralValue::Integer(number) => Some(number.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// What a table gets to keep the values of an expression that is no column.

@@ -85,8 +85,9 @@ pub(super) fn to_date_column(value: &Value, from: &ColumnType, mode: &StoreMode<
         }
         Err(problem) => {
             // What can be read up to the garbage is kept outside of strict mode.
-            let parsed = value.to_datetime(from, &mode.moments).map(|parsed| parsed.value.date());
-            let kept = parsed.ok().filter(|date| is_allowed(*date, mode)).unwrap_or(Date::ZERO);
+            let parsed = value.to_datetime(from, &mode.moments).ok().map(|parsed| parsed.value);
+            let parsed = parsed.filter(|moment| moment.rounded(0).is_some()).map(DateTime::date);
+            let kept = parsed.filter(|date| is_allowed(*date, mode)).unwrap_or(Date::ZERO);
             Outcome::with(Value::Date(kept), problem)
         }
     }

@@ -96,19 +96,21 @@ impl DateTime {
         Some(DateTime::at(self.date().add_months(months)?, self.micros_of_day()))
     }
 
-    /// Rounded half up to `fsp` fractional digits; `None` past the end of year 9999.
+    /// Rounded half up to `fsp` fractional digits; `None` past the end of year 9999, and where a date with zero parts, which
+    /// has no next day, would have to take a whole second more.
     pub fn rounded(self, fsp: u8) -> Option<DateTime> {
-        let micros = round_micros(i64::from(self.micros()), fsp);
-        if micros < MICROS_PER_SECOND {
-            return Some(DateTime(self.0 & !0xF_FFFF | micros as u64));
+        DateTime(self.0 & !0xF_FFFF).plus_fraction(round_micros(i64::from(self.micros()), fsp))
+    }
+
+    /// So many microseconds later, at most a second; `None` as for `rounded`.
+    pub(crate) fn plus_fraction(self, micros: i64) -> Option<DateTime> {
+        let sum = i64::from(self.micros()) + micros;
+        debug_assert!((0..2 * MICROS_PER_SECOND).contains(&sum), "two parts of a second");
+        if sum < MICROS_PER_SECOND {
+            return Some(DateTime(self.0 & !0xF_FFFF | sum as u64));
         }
-        let carried = DateTime(self.0 & !0xF_FFFF);
-        // A date with zero parts has no day number to carry into; it is cut instead.
-        if self.date().month() == 0 || self.date().day() == 0 {
-            Some(carried)
-        } else {
-            carried.add_micros(micros)
-        }
+        let has_zero_part = self.date().month() == 0 || self.date().day() == 0;
+        if has_zero_part { None } else { self.add_micros(micros) }
     }
 
     /// Cut to `fsp` fractional digits (SQL mode TIME_TRUNCATE_FRACTIONAL).

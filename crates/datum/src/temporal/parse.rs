@@ -203,7 +203,7 @@ fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
     }
     let mut value = assemble([year, month, day, hour], minute, second, micros, lenient)?;
     if rounds_up {
-        value = value.add_micros(1)?;
+        value = value.plus_fraction(1)?;
     }
     let delimiter = leading_space(text).or(parts.delimiter).or_else(|| trailing_space(&cursor));
     Some((Parsed { value, truncated, offset_seconds, delimiter }, parts.count == 3))
