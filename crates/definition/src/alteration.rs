@@ -119,7 +119,7 @@ pub fn needs_rebuild(alteration: &Alteration) -> bool {
         ColumnSource::Old(before) => {
             let before = &old.columns[*before];
             !is_stored_alike(&before.column_type, &column.column_type)
-                || (column.auto_increment && !before.auto_increment)
+                || begins_to_count(column, before)
                 || is_made_anew(column, before)
         }
         ColumnSource::New => {
@@ -130,6 +130,11 @@ pub fn needs_rebuild(alteration: &Alteration) -> bool {
         || changes_what_is_computed(alteration)
         || alteration.before.layout().places().width > ROW_PLACES_MAX - alteration.after.columns.len() as u16
         || alteration.after.indexes.iter().any(|index| changed_parts(index, old, &alteration.sources))
+}
+
+/// Rows without a number get one.
+pub fn begins_to_count(after: &ColumnDef, before: &ColumnDef) -> bool {
+    after.auto_increment && !before.auto_increment
 }
 
 /// All rows that are there have the same value in the new column.
@@ -171,6 +176,7 @@ pub fn copied_keys(alteration: &Alteration) -> CopiedKeys {
                 sources[part.column] == ColumnSource::Old(before.column)
                     && part.descending == before.descending
                     && old.columns[before.column].column_type == after.columns[part.column].column_type
+                    && !begins_to_count(&after.columns[part.column], &old.columns[before.column])
             };
             let is_same =
                 one.parts.len() == other.parts.len() && other.parts.iter().zip(&one.parts).all(is_same);
@@ -270,7 +276,10 @@ enum ValueSource {
     Same(usize),
     Converted(usize),
     Constant(Value),
+    /// The next number.
     Counter,
+    /// What was there, converted; the next number in place of NULL and, unless the mode says otherwise, of 0.
+    Counted(usize),
     /// A default expression.
     Computed,
     /// By the rules of the table.
@@ -301,6 +310,9 @@ impl<'a> Converter<'a> {
     ) -> Converter<'a> {
         let sources = after.columns.iter().zip(sources).map(|(column, source)| match source {
             _ if column.generated.is_some() => ValueSource::Generated,
+            ColumnSource::Old(position) if begins_to_count(column, &before.columns[*position]) => {
+                ValueSource::Counted(*position)
+            }
             ColumnSource::Old(position) => {
                 match before.columns[*position].column_type == column.column_type {
                     true => ValueSource::Same(*position),
@@ -314,8 +326,7 @@ impl<'a> Converter<'a> {
             }
         });
         let sources = sources.collect();
-        let had_counter = before.auto_increment_column().is_some();
-        let next_number = if had_counter { after.auto_increment_start.max(1) } else { 1 };
+        let next_number = after.auto_increment_start.max(1);
         Converter { conversion, definer, before, after, sources, row_number: 0, next_number, maker }
     }
 
@@ -331,6 +342,45 @@ impl<'a> Converter<'a> {
             TypeKind::Enum(_) => Value::Enum(0),
             _ => column.column_type.implicit_default(),
         })
+    }
+
+    /// Error 1467 when the column has no room for the number.
+    fn take_number(&mut self, position: usize) -> Result<Value, SqlError> {
+        let number = Value::UInt(self.next_number);
+        let column = &self.after.columns[position];
+        let counter = ColumnType::bigint_unsigned();
+        match self.conversion.copied_value(&number, &counter, column, self.row_number) {
+            Ok((value, None)) => {
+                self.next_number += 1;
+                Ok(value)
+            }
+            _ => Err(error_code::ER_AUTOINC_READ_FAILED.plain()),
+        }
+    }
+
+    /// Later numbers follow the value that a row had.
+    fn counted(&mut self, position: usize, old: usize, value: &Value) -> Result<Value, SqlError> {
+        if value.is_null() {
+            return self.take_number(position);
+        }
+        let from = &self.before.columns[old].column_type;
+        let column = &self.after.columns[position];
+        let (value, told) = self.conversion.copied_value(value, from, column, self.row_number)?;
+        if let Some(condition) = told {
+            self.definer.tell(condition);
+        }
+        match value {
+            Value::Int(0) | Value::UInt(0) if !self.conversion.keeps_zeros() => self.take_number(position),
+            Value::Int(number) if number > 0 => {
+                self.next_number = self.next_number.max(number as u64 + 1);
+                Ok(value)
+            }
+            Value::UInt(number) => {
+                self.next_number = self.next_number.max(number.saturating_add(1));
+                Ok(value)
+            }
+            _ => Ok(value),
+        }
     }
 
     fn no_date(&self, position: usize) -> SqlError {
@@ -368,11 +418,10 @@ impl RowConverter for Converter<'_> {
                 ValueSource::Converted(old) => self.convert_one(position, &row[*old])?,
                 ValueSource::Constant(value) => value.clone(),
                 ValueSource::Lacking => return Err(self.no_date(position)),
-                ValueSource::Counter => {
-                    let number = self.next_number;
-                    self.next_number += 1;
-                    let unsigned = self.after.columns[position].column_type.unsigned;
-                    if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }
+                ValueSource::Counter => self.take_number(position)?,
+                ValueSource::Counted(old) => {
+                    let old = *old;
+                    self.counted(position, old, &row[old])?
                 }
                 ValueSource::Computed | ValueSource::Generated => Value::Null,
             };

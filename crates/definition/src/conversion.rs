@@ -26,6 +26,11 @@ impl<'a> Conversion<'a> {
         self.mode.is_strict
     }
 
+    /// Whether 0 is a number like others for AUTO_INCREMENT.
+    pub fn keeps_zeros(&self) -> bool {
+        self.mode.moments.mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO)
+    }
+
     /// Whether a zero date is an error.
     pub fn refuses_zero_dates(&self) -> bool {
         self.mode.is_strict && self.mode.moments.mode.contains(SqlMode::NO_ZERO_DATE)

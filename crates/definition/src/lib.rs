@@ -34,8 +34,8 @@ mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
-    Alteration, Converter, adds_lacking_dates, check_algorithm, computes_values, copied_keys, is_only_named,
-    is_same_value, needs_rebuild, newly_enforced, old_and_new,
+    Alteration, Converter, adds_lacking_dates, begins_to_count, check_algorithm, computes_values,
+    copied_keys, is_only_named, is_same_value, needs_rebuild, newly_enforced, old_and_new,
 };
 pub use conditions::{
     ER_CHECK_CONSTRAINT_DUP_NAME, ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT,

@@ -7,7 +7,7 @@ use collation::Charset;
 use datum::{ColumnType, ErrorCode, SqlError, TypeKind, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeOption};
 
-use super::alteration::{Alteration, computed_columns, is_same_value, newly_enforced};
+use super::alteration::{Alteration, begins_to_count, computed_columns, is_same_value, newly_enforced};
 use super::draft::ColumnSource;
 
 /// What is done, from the least to the most.
@@ -59,7 +59,10 @@ fn copy_cause(alteration: &Alteration) -> Option<CopyCause> {
     let before = before.definition();
     let mut columns = after.columns.iter().zip(sources);
     let changes_type = columns.any(|(column, source)| match source {
-        ColumnSource::Old(old) => !is_same_value(&before.columns[*old].column_type, &column.column_type),
+        ColumnSource::Old(old) => {
+            let old = &before.columns[*old];
+            !is_same_value(&old.column_type, &column.column_type) || begins_to_count(column, old)
+        }
         ColumnSource::New => false,
     });
     if changes_type {
@@ -85,7 +88,7 @@ fn only_widens_charsets(alteration: &Alteration) -> bool {
     after.columns.iter().zip(sources).all(|(column, source)| {
         let ColumnSource::Old(old) = *source else { return true };
         let old_type = &before.columns[old].column_type;
-        is_same_value(old_type, &column.column_type)
+        is_same_value(old_type, &column.column_type) && !begins_to_count(column, &before.columns[old])
             || !is_indexed(old) && widens_charset(old_type, &column.column_type)
     })
 }
@@ -225,7 +228,11 @@ pub fn choose_means(
 
 fn adds_counter(alteration: &Alteration) -> bool {
     let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
-    columns.any(|(column, source)| column.auto_increment && *source == ColumnSource::New)
+    let old = alteration.before.definition();
+    columns.any(|(column, source)| match source {
+        ColumnSource::New => column.auto_increment,
+        ColumnSource::Old(before) => begins_to_count(column, &old.columns[*before]),
+    })
 }
 
 /// Whether an index has a new virtual column, which may be the hidden one of an expression.
