@@ -2,7 +2,7 @@
 use crate::bound::{BoundCommon, Logical};
 use crate::catalog_view::TableStatistics;
 use crate::hints::IndexHints;
-use crate::same_name::same_name;
+use crate::same_name::{same_database, same_table};
 use datum::ColumnType;
 use expression::{Expr, JsonPath};
 use plan::{JsonTableColumn, Node};
@@ -135,7 +135,7 @@ impl Source {
 
     pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         !self.origin.is_inner
-            && table.is_none_or(|table| same_name(&self.alias, table))
-            && database.is_none_or(|database| same_name(&self.database, database))
+            && table.is_none_or(|table| same_table(&self.alias, table))
+            && database.is_none_or(|database| same_database(&self.database, database))
     }
 }

@@ -59,7 +59,8 @@ impl TransactionControl {
         debug_assert!(self.current.is_none(), "the earlier transaction has ended");
         let next = std::mem::take(&mut self.next);
         self.access = next.access.unwrap_or(access);
-        let mut transaction = engine.begin(next.isolation.unwrap_or(isolation), self.access);
+        // Whether a statement may write is asked before it runs: temporary tables are written in any transaction.
+        let mut transaction = engine.begin(next.isolation.unwrap_or(isolation), AccessMode::ReadWrite);
         transaction.set_label(self.connection);
         self.current = Some(transaction);
         self.begun += 1;

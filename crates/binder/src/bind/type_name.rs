@@ -28,6 +28,7 @@ pub fn cast_type(cast: &CastType<'_>, connection: CollationId) -> Result<ColumnT
                 Some(charset) => charset_named(charset.name)?.default_collation(),
                 None => connection,
             };
+            let collation = if cast.binary { collation.charset().binary_collation() } else { collation };
             text(cast.length, collation)?
         }
         CastTarget::NationalChar => text(cast.length, CollationId::UTF8MB3_GENERAL_CI)?,

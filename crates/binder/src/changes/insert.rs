@@ -4,7 +4,7 @@ use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
 use crate::bound::BoundQuery;
 use crate::bound_statement::{BoundDuplicates, BoundInsert, BoundSource};
 use crate::changes::insert_target::Target;
-use crate::same_name::same_name;
+use crate::same_name::{same_name, same_table};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
 use plan::{Assignment, InsertValue, OutputColumn, Rights, TableUsage, TableUse};
@@ -299,7 +299,7 @@ fn new_row_source(
     source.database = String::new();
     source.columns.iter_mut().for_each(|column| column.hidden = true);
     let Some(alias) = alias else { return Ok(source) };
-    if same_name(alias.name.name, target.name()) {
+    if same_table(alias.name.name, target.name()) {
         return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias.name.name]));
     }
     for (_, column) in source.columns.iter_mut().enumerate().filter(|(index, _)| !columns.contains(index)) {
@@ -331,7 +331,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
         false => column.table_alias,
     };
     // The target and the new row come first and are never meant.
-    let known = block.sources.iter().skip(2).position(|source| same_name(&source.alias, &alias));
+    let known = block.sources.iter().skip(2).position(|source| same_table(&source.alias, &alias));
     let source = known.map_or(block.sources.len(), |position| position + 2);
     if known.is_none() {
         block.sources.push(Source {

@@ -5,7 +5,7 @@ use crate::binder::Binder;
 use crate::block::{Block, MergedView, Source, SourceKind};
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::queries::from::columns_of;
-use crate::same_name::same_name;
+use crate::same_name::{same_database, same_name, same_table};
 use crate::views::view_change::stored_at;
 use datum::{SqlError, error_code};
 use parser::ast;
@@ -252,8 +252,8 @@ impl Target {
 /// The column an assignment or column list names; a qualifier must be the table's.
 pub fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
     let fits = reference.qualifier.is_none_or(|qualifier| {
-        same_name(qualifier.name.name, &table.name)
-            && qualifier.database.is_none_or(|database| same_name(database.name, &table.database))
+        same_table(qualifier.name.name, &table.name)
+            && qualifier.database.is_none_or(|database| same_database(database.name, &table.database))
     });
     let column = if fits { table.column_named(reference.name) } else { None };
     column.ok_or_else(|| {
@@ -272,8 +272,8 @@ pub fn column_of_view(view: &InsertView, reference: &ast::ColumnReference<'_>) -
 
 fn is_of(reference: &ast::ColumnReference<'_>, database: &str, name: &str) -> bool {
     reference.qualifier.is_none_or(|qualifier| {
-        same_name(qualifier.name.name, name)
-            && qualifier.database.is_none_or(|written| same_name(written.name, database))
+        same_table(qualifier.name.name, name)
+            && qualifier.database.is_none_or(|written| same_database(written.name, database))
     })
 }
 

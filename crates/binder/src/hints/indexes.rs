@@ -1,7 +1,7 @@
 //! What USE, FORCE and IGNORE INDEX and the hints of a block leave of a table's indexes.
 use super::BlockHints;
 use crate::error_codes::ER_WRONG_USAGE_INDEX;
-use crate::same_name::same_name;
+use crate::same_name::same_table;
 use datum::{SqlError, error_code};
 use parser::ast;
 use parser::hints::{Hint, KeySwitch, ScopeHint};
@@ -119,7 +119,7 @@ impl BlockHints {
         let mut found: Option<IndexHints> = None;
         for hint in &self.hints {
             let Hint::Index { scope, on, table: hinted, keys, .. } = hint else { continue };
-            if !same_name(&hinted.name, alias) {
+            if !same_table(&hinted.name, alias) {
                 continue;
             }
             let positions = positions(table, keys);
@@ -144,7 +144,7 @@ impl BlockHints {
     fn for_table(&self, wanted: KeySwitch, alias: &str, table: &TableDef) -> Option<(bool, Vec<usize>)> {
         self.hints.iter().find_map(|hint| match hint {
             Hint::Key { switch, on, table: hinted, keys, .. }
-                if *switch == wanted && same_name(&hinted.name, alias) =>
+                if *switch == wanted && same_table(&hinted.name, alias) =>
             {
                 Some((*on, if keys.is_empty() { Vec::new() } else { positions(table, keys) }))
             }

@@ -7,7 +7,7 @@ mod indexes;
 mod resolve;
 mod text;
 
-use crate::same_name::same_name;
+use crate::same_name::{same_name, same_table};
 use parser::hints::{
     Hint, HintTable, HintText, JoinOrderKind, KeySwitch, SemijoinStrategy, SubqueryStrategy, TableSwitch,
 };
@@ -68,7 +68,7 @@ impl BlockHints {
             if *switch != wanted {
                 continue;
             }
-            if tables.iter().any(|table| same_name(&table.name, alias)) {
+            if tables.iter().any(|table| same_table(&table.name, alias)) {
                 return Some(*on);
             }
             if tables.is_empty() {
@@ -83,7 +83,7 @@ impl BlockHints {
         self.hints.iter().find_map(|hint| match hint {
             Hint::Key { switch, on, table, keys, .. }
                 if *switch == wanted
-                    && same_name(&table.name, alias)
+                    && same_table(&table.name, alias)
                     && (keys.is_empty() || keys.iter().any(|key| same_name(key, index))) =>
             {
                 Some(*on)

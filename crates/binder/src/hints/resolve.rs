@@ -7,7 +7,7 @@ use crate::error_codes::{
     ER_PARSE_OPTIMIZER_HINT, ER_WARN_CONFLICTING_HINT, ER_WARN_INVALID_HINT, ER_WARN_UNKNOWN_QB_NAME,
     ER_WARN_UNRESOLVED_HINT_NAME,
 };
-use crate::same_name::same_name;
+use crate::same_name::{same_name, same_table};
 use datum::Condition;
 use parser::hints::{HintTable, ScopeHint, read_hints};
 
@@ -135,7 +135,7 @@ fn conflict(known: &Hint, later: &Hint) -> bool {
             Hint::Table { switch: later_switch, tables: later_tables, .. },
         ) => {
             let same =
-                |table: &HintTable| later_tables.iter().any(|later| same_name(&later.name, &table.name));
+                |table: &HintTable| later_tables.iter().any(|later| same_table(&later.name, &table.name));
             switch == later_switch
                 && (tables.is_empty() && later_tables.is_empty() || tables.iter().any(same))
         }
@@ -144,7 +144,7 @@ fn conflict(known: &Hint, later: &Hint) -> bool {
             Hint::Key { switch: later_switch, table: later_table, keys: later_keys, .. },
         ) => {
             switch == later_switch
-                && same_name(&table.name, &later_table.name)
+                && same_table(&table.name, &later_table.name)
                 && (switch.is_for_table() || overlap(keys, later_keys))
         }
         (
@@ -153,7 +153,7 @@ fn conflict(known: &Hint, later: &Hint) -> bool {
         ) => {
             let has_all = *scope == ScopeHint::All || *later_scope == ScopeHint::All;
             let is_opposite = has_all && on != later_on && overlap(keys, later_keys);
-            (scope == later_scope || is_opposite) && same_name(&table.name, &later_table.name)
+            (scope == later_scope || is_opposite) && same_table(&table.name, &later_table.name)
         }
         (Hint::JoinOrder { kind, .. }, Hint::JoinOrder { kind: later, .. }) => match (kind, later) {
             (JoinOrderKind::Fixed, _) | (_, JoinOrderKind::Fixed) => true,
@@ -191,9 +191,9 @@ impl Binder<'_> {
         for hint in &block.hints.hints {
             let unresolved =
                 |named: String| ER_WARN_UNRESOLVED_HINT_NAME.with(&[&named, &word(hint)]).into_warning();
-            let known = |table: &str| block.sources.iter().find(|source| same_name(&source.alias, table));
+            let known = |table: &str| block.sources.iter().find(|source| same_table(&source.alias, table));
             let target = self.hints.target.as_deref();
-            let is_elsewhere = |table: &str| target.is_some_and(|target| same_name(target, table));
+            let is_elsewhere = |table: &str| target.is_some_and(|target| same_table(target, table));
             match hint {
                 Hint::Table { tables, .. } => {
                     let missing = tables.iter().filter(|table| known(&table.name).is_none());

@@ -5,7 +5,7 @@ use crate::bound::{BoundBranch, BoundCommon, BoundQuery, BoundRecursive, JoinTre
 use crate::error_codes::ER_VIEW_WRONG_LIST;
 use crate::queries::from::Joined;
 use crate::queries::temporary;
-use crate::same_name::same_name;
+use crate::same_name::{same_name, same_table};
 use crate::scopes::{CommonScope, Recursion};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use parser::ast;
@@ -25,7 +25,7 @@ impl<'p> Binder<'p> {
     /// Opens the scope of a WITH clause; the caller truncates `common_tables` to close it.
     pub fn enter_with(&mut self, with: &'p ast::With<'p>) -> Result<(), SqlError> {
         for (position, table) in with.tables.iter().enumerate() {
-            if with.tables[..position].iter().any(|known| same_name(known.name.name, table.name.name)) {
+            if with.tables[..position].iter().any(|known| same_table(known.name.name, table.name.name)) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&table.name.name]));
             }
         }
@@ -371,7 +371,7 @@ fn mentions(body: &ast::QueryBody<'_>, name: &str) -> bool {
     fn in_reference(reference: &ast::TableReference<'_>, name: &str) -> bool {
         match reference {
             ast::TableReference::Table(table) => {
-                table.name.database.is_none() && same_name(table.name.name.name, name)
+                table.name.database.is_none() && same_table(table.name.name.name, name)
             }
             ast::TableReference::Derived(derived) => mentions(&derived.query.body, name),
             ast::TableReference::JsonTable(_) => false,
@@ -383,7 +383,7 @@ fn mentions(body: &ast::QueryBody<'_>, name: &str) -> bool {
     }
     match body {
         ast::QueryBody::Select(select) => select.from.iter().any(|member| in_reference(member, name)),
-        ast::QueryBody::Table(table) => table.database.is_none() && same_name(table.name.name, name),
+        ast::QueryBody::Table(table) => table.database.is_none() && same_table(table.name.name, name),
         ast::QueryBody::Values(_) => false,
         ast::QueryBody::Parenthesized(query) => mentions(&query.body, name),
         ast::QueryBody::Set(chain) => {

@@ -31,8 +31,7 @@ impl<'p> Binder<'p> {
             return Ok(());
         }
         // Of the block's own: an aggregate of a query around it has one value here.
-        let is_aggregate = |part: &ast::Expr<'_>| matches!(part.kind, ast::ExprKind::Aggregate(_));
-        if has_aggregate(key) && any_written(written, &is_aggregate) {
+        if has_aggregate(key) && writes_aggregate(written) {
             return Err(error_code::ER_AGGREGATE_IN_ORDER_NOT_SELECT.with(&[
                 &number,
                 &"ORDER BY clause",
@@ -62,11 +61,23 @@ impl<'p> Binder<'p> {
 
 /// Visits the parts of `expr` that are in none of `given`.
 fn find_outside(expr: &Expr, given: &[&Expr], visit: &mut dyn FnMut(&Expr)) {
-    if given.iter().any(|given| given.kind == expr.kind) {
+    // Whose value it is does not matter.
+    let is_any = matches!(&expr.kind, ExprKind::Call(function, _) if function.name == "any_value");
+    if is_any || given.iter().any(|given| given.kind == expr.kind) {
         return;
     }
     visit(expr);
     crate::walk::for_each_operand(expr, &mut |operand| find_outside(operand, given, visit));
+}
+
+/// Whether an aggregate stands in it, outside of ANY_VALUE.
+fn writes_aggregate(expr: &ast::Expr<'_>) -> bool {
+    if let ast::ExprKind::Aggregate(aggregate) = &expr.kind {
+        return aggregate.kind != ast::AggregateKind::AnyValue;
+    }
+    let mut found = false;
+    expr.for_each_operand(&mut |operand| found = found || writes_aggregate(operand));
+    found
 }
 
 fn any_written(expr: &ast::Expr<'_>, test: &dyn Fn(&ast::Expr<'_>) -> bool) -> bool {

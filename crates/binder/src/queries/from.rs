@@ -5,7 +5,7 @@ use crate::bound::JoinTree;
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::error_codes::ER_TOO_MANY_TABLES;
 use crate::hints::indexes_of;
-use crate::same_name::same_name;
+use crate::same_name::{same_database, same_name, same_table};
 use crate::switches::Switch;
 use crate::walk::split_conjuncts;
 use datum::{SqlError, error_code};
@@ -91,7 +91,7 @@ impl<'p> Binder<'p> {
             && let Some(position) = self
                 .common_tables
                 .iter()
-                .rposition(|scope| same_name(scope.table.name.name, named.name.name.name))
+                .rposition(|scope| same_table(scope.table.name.name, named.name.name.name))
         {
             return self.bind_common_table(position, alias);
         }
@@ -152,7 +152,7 @@ impl<'p> Binder<'p> {
             return Err(ER_TOO_MANY_TABLES.with(&[&TABLES_MAX]));
         }
         let twice = |known: &Source| {
-            same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database)
+            same_table(&known.alias, &source.alias) && same_database(&known.database, &source.database)
         };
         if block.sources.iter().any(|known| !known.origin.is_inner && twice(known)) {
             return Err(error_code::ER_NONUNIQ_TABLE.with(&[&source.alias]));

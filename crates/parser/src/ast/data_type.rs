@@ -74,6 +74,8 @@ pub struct CastType<'a> {
     pub length: Option<u64>,
     pub decimals: Option<u64>,
     pub charset: Option<Ident<'a>>,
+    /// The BINARY attribute: the _bin collation of the character set.
+    pub binary: bool,
     /// `AS type ARRAY`, for multi-valued indexes.
     pub array: bool,
 }

@@ -63,7 +63,8 @@ impl<'a> Parser<'a> {
             _ => CastTarget::Geometry(geometry_type(word).ok_or_else(|| self.syntax_error())?),
         };
         self.advance();
-        let mut cast = CastType { target, length: None, decimals: None, charset: None, array: false };
+        let mut cast =
+            CastType { target, length: None, decimals: None, charset: None, binary: false, array: false };
         match target {
             CastTarget::Signed | CastTarget::Unsigned => {
                 self.accept_one_of(&[K::Int, K::Integer]);
@@ -94,7 +95,7 @@ impl<'a> Parser<'a> {
             self.expect(T::RightParen)?;
         }
         if target == CastTarget::Char {
-            (cast.charset, _) = self.charset_attribute()?;
+            (cast.charset, cast.binary) = self.charset_attribute()?;
         }
         Ok(cast)
     }

@@ -284,6 +284,9 @@ impl Restorer<'_, '_, '_> {
             self.text(" charset ")?;
             self.word(charset.name)?;
         }
+        if cast.binary {
+            self.text(" binary")?;
+        }
         if cast.array {
             self.text(" array")?;
         }

@@ -229,8 +229,14 @@ pub fn values_taken(applies: &[Apply]) -> Vec<TakenValues> {
 /// The name of a column that a key of DISTINCT reads beside the items. A subquery that takes nothing else is decided by
 /// them: rows that are equal have one value.
 fn unselected_column(block: &Block, key: &Expr, items: &[Expr], taken: &[TakenValues]) -> Option<String> {
+    // Whose value ANY_VALUE takes does not matter.
+    let mut asked = key.clone();
+    replace(&mut asked, &mut |part| match &part.kind {
+        ExprKind::Call(function, _) if function.name == "any_value" => Some(Expr::null()),
+        _ => None,
+    });
     let mut read = Vec::new();
-    binder::walk::positions(key, &mut read);
+    binder::walk::positions(&asked, &mut read);
     for position in read {
         let subquery = taken.iter().find(|(value, _)| *value == position);
         let Some((_, values)) = subquery else { return Some(column_name_in(block, key)) };

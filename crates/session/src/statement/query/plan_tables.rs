@@ -19,7 +19,8 @@ impl Session {
     /// Whether the plan may change what it changes, and its tables' locks.
     pub async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.statements.set_plan_is_stale(false);
-        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
+        let mut tables = prepared.plan.tables.iter();
+        if tables.any(|used| used.usage >= TableUsage::ReadForUpdate && !used.table.temporary) {
             self.require_write_access()?;
         }
         self.lock_plan(prepared).await

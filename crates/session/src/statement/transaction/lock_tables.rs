@@ -91,9 +91,13 @@ impl Session {
         let mut aliases: Vec<LockedAlias> = Vec::with_capacity(tables.len());
         for table in tables {
             let name = self.table_name(table.table)?;
+            let writes = matches!(table.kind, LockTableKind::Write | LockTableKind::LowPriorityWrite);
+            if writes && !self.temporary.has(&name) {
+                self.require_write_access()?;
+            }
             self.require_changeable(&name.database)?;
             let alias = table.alias.map_or(table.table.name.name, |alias| alias.name);
-            if aliases.iter().any(|earlier| earlier.is_named && same_alias(&earlier.alias, alias)) {
+            if aliases.iter().any(|earlier| earlier.is_named && earlier.alias == alias) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias]));
             }
             let mode = match table.kind {
@@ -203,7 +207,7 @@ impl Session {
                 .table_locks
                 .aliases
                 .iter()
-                .filter(|locked| locked.table == table && same_alias(&locked.alias, &used.alias))
+                .filter(|locked| locked.table == table && locked.alias == used.alias)
                 .map(|locked| locked.mode)
                 .max();
             // What programs inside of a statement use counts as locked with it: MySQL locks it at LOCK TABLES.
@@ -321,8 +325,4 @@ fn check_lock(held: Option<LockMode>, wanted: LockMode, shown: &str) -> Result<(
         }
         Some(_) => Ok(()),
     }
-}
-
-fn same_alias(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
 }
