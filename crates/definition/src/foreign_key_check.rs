@@ -2,11 +2,12 @@
 //!
 //! Invariant: of two tables that a foreign key joins and that both exist, the parent has the referenced columns, each
 //! of a kind that compares with the child's, and an index that begins with them; the child has an index that begins
-//! with its own. `foreign_key_checks=0` lets parents be missing, but not that.
+//! with its own. `foreign_key_checks=0` lets parents be missing and texts have other collations, but no more.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::Catalog;
+use collation::Charset;
 use datum::{ColumnType, Condition, ErrorCode, SqlError, TypeKind, error_code};
 use parser::ast::ObjectName;
 use schema::{ForeignKeyDef, TableDef};
@@ -75,7 +76,7 @@ impl ForeignKeys<'_> {
             if key.parent_columns.is_empty() {
                 name_primary_key(key, parent)?;
             }
-            check_fit(key, &own, parent)?;
+            self.check_fit(key, &own, parent)?;
             if is_new {
                 self.check_parent_index(key, parent)?;
                 added.push(key.name.clone());
@@ -86,6 +87,24 @@ impl ForeignKeys<'_> {
             self.check_changed_columns(before, after)?;
         }
         Ok(if self.settings.foreign_key_checks { added } else { Vec::new() })
+    }
+
+    /// Errors 3734 and 3780. With `foreign_key_checks=0` the tables of a key are converted to another character set one after the
+    /// other.
+    fn check_fit(&self, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> Result<(), SqlError> {
+        for (name, &column) in key.parent_columns.iter().zip(&key.columns) {
+            let Some(position) = parent.column_named(name) else {
+                return Err(error_code::ER_FK_NO_COLUMN_PARENT.with(&[name, &key.name, &parent.name]));
+            };
+            let (column, referenced) = (&child.columns[column], &parent.columns[position]);
+            let (own, other) = (&column.column_type, &referenced.column_type);
+            let may_differ = !self.settings.foreign_key_checks && are_texts_alike(own, other);
+            if !is_comparable(own, other) && !may_differ {
+                let names: [&dyn std::fmt::Display; 3] = [&column.name, &referenced.name, &key.name];
+                return Err(error_code::ER_FK_INCOMPATIBLE_COLUMNS.with(&names));
+            }
+        }
+        Ok(())
     }
 
     /// Error 1826: names of foreign keys are unique in their database.
@@ -139,7 +158,8 @@ impl ForeignKeys<'_> {
     /// Checks a new table of a name that foreign keys of others reference already.
     pub fn check_waiting_children(&self, parent: &TableDef) -> Result<(), SqlError> {
         for (child, key) in self.catalog.children_of(&parent.database, &parent.name) {
-            let fits = check_fit(&key, child.definition(), parent)
+            let fits = self
+                .check_fit(&key, child.definition(), parent)
                 .and_then(|()| self.check_parent_index(&key, parent));
             match fits {
                 Err(_) if self.settings.foreign_key_checks => {
@@ -177,7 +197,7 @@ impl ForeignKeys<'_> {
                 let own = after.foreign_keys.iter_mut().filter(|own| own.name == key.name);
                 own.for_each(|own| own.parent_columns.clone_from(&renamed.parent_columns));
             } else {
-                check_fit(&renamed, child, after)?;
+                self.check_fit(&renamed, child, after)?;
                 self.check_changed_parent(&key, &renamed, child, before, after)?;
             }
             check_parent_still_indexed(&key, &renamed, before, after)?;
@@ -272,21 +292,6 @@ fn name_primary_key(key: &mut ForeignKeyDef, parent: &TableDef) -> Result<(), Sq
     Ok(())
 }
 
-/// Errors 3734 and 3780.
-fn check_fit(key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> Result<(), SqlError> {
-    for (name, &column) in key.parent_columns.iter().zip(&key.columns) {
-        let Some(position) = parent.column_named(name) else {
-            return Err(error_code::ER_FK_NO_COLUMN_PARENT.with(&[name, &key.name, &parent.name]));
-        };
-        let (column, referenced) = (&child.columns[column], &parent.columns[position]);
-        if !is_comparable(&column.column_type, &referenced.column_type) {
-            let names: [&dyn std::fmt::Display; 3] = [&column.name, &referenced.name, &key.name];
-            return Err(error_code::ER_FK_INCOMPATIBLE_COLUMNS.with(&names));
-        }
-    }
-    Ok(())
-}
-
 /// Whether equal values of the two types have equal keys.
 fn is_comparable(child: &ColumnType, parent: &ColumnType) -> bool {
     let bytes_of = |column_type: &ColumnType| match &column_type.kind {
@@ -298,6 +303,19 @@ fn is_comparable(child: &ColumnType, parent: &ColumnType) -> bool {
         (StorageKind::Decimal { .. }, StorageKind::Decimal { .. }) => true,
         (child_kind, parent_kind) => child_kind == parent_kind && bytes_of(child) == bytes_of(parent),
     }
+}
+
+/// Texts that are written with the same bytes: a value of one is looked up as it is in an index of the other, by whose collation
+/// it is compared.
+fn are_texts_alike(child: &ColumnType, parent: &ColumnType) -> bool {
+    let charset = |column_type: &ColumnType| match StorageKind::of(column_type) {
+        StorageKind::Text(collation) => Some(match collation.charset() {
+            Charset::Utf8mb3 => Charset::Utf8mb4,
+            charset => charset,
+        }),
+        _ => None,
+    };
+    charset(child).is_some_and(|own| charset(parent) == Some(own))
 }
 
 /// Error 1553: every key of the table is still supported by an index of it.

@@ -76,6 +76,8 @@ impl<'a> ForeignKeyWalk<'a> {
                 continue;
             }
             let action = match link.key.on_update {
+                // MySQL gives no child a text of another character set or collation.
+                ReferentialAction::Cascade if link.texts_differ => Action::Refuse,
                 ReferentialAction::Cascade => {
                     Action::Update(link.parent_columns.iter().map(|&column| &new[column]).collect())
                 }

@@ -3,6 +3,7 @@
 //! Invariant: links are made anew whenever a table at either end changes; the metadata locks of a statement keep both
 //! ends as they are while it runs.
 use crate::handle::TableHandle;
+use crate::storage_kind::StorageKind;
 use datum::{SqlError, Value, error_code};
 use schema::ForeignKeyDef;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct ChildLink {
     pub parent_columns: Vec<usize>,
     /// The parent's index that has its key.
     pub parent_index: usize,
+    /// A text of the child has another collation than the parent's.
+    pub texts_differ: bool,
 }
 
 impl ParentLink {
@@ -70,7 +73,15 @@ impl ChildLink {
     /// `None` when the two do not fit each other (any more): then the parent counts as missing.
     pub fn new(key: &ForeignKeyDef, child: &Arc<TableHandle>, parent: &TableHandle) -> Option<ChildLink> {
         let parent_columns = key.parent_positions(parent.definition())?;
+        let type_of = |table: &TableHandle, column: usize| {
+            StorageKind::of(&table.definition().columns[column].column_type)
+        };
+        let texts_differ = key.columns.iter().zip(&parent_columns).any(|(&own, &referenced)| {
+            let own = type_of(child, own);
+            matches!(own, StorageKind::Text(_)) && own != type_of(parent, referenced)
+        });
         Some(ChildLink {
+            texts_differ,
             index: child.definition().index_led_by(&key.columns)?,
             parent_index: parent.definition().referenced_index(&parent_columns)?,
             parent_columns,
