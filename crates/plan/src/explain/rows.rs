@@ -1,6 +1,7 @@
 //! Traditional EXPLAIN: a row for each table of each query block, in the order they are read.
 use super::ways::{access_type, key_length_text, key_text, merge_text, reference_text};
 use crate::access::{AccessPath, MergeKind, TableAccess};
+use crate::aggregate::Aggregate;
 use crate::common::CommonTable;
 use crate::node::{Node, NodeKind};
 use crate::statement::{Plan, PlanKind};
@@ -64,22 +65,39 @@ struct Above {
     first_row: bool,
 }
 
+/// Where rows of EXPLAIN belong: to a query block, below what is done with its rows.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    id: u64,
+    select_type: &'a str,
+    above: Above,
+}
+
+impl Place<'_> {
+    /// The place below one more step.
+    fn below(self, above: Above) -> Self {
+        Self { above, ..self }
+    }
+
+    fn row(self) -> ExplainRow {
+        ExplainRow { id: Some(self.id), select_type: self.select_type.to_owned(), ..ExplainRow::default() }
+    }
+
+    /// Whether the rows of a table with the filter pass a condition.
+    fn is_filtered(self, filter: &[Expr]) -> bool {
+        !filter.is_empty() || self.above.filter
+    }
+}
+
 impl Walk {
     fn block(&mut self, node: &Node, id: u64, select_type: &str) {
         let first = self.rows.len();
-        self.node(node, id, select_type, Above::default());
+        let place = Place { id, select_type, above: Above::default() };
+        self.node(node, place);
         // What the block reads may all stand in subqueries of its own.
         if !self.rows[first..].iter().any(|row| row.id == Some(id)) {
-            let row = ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_owned(),
-                extra: Some(match node_is_empty(node) {
-                    true => "Impossible WHERE".to_owned(),
-                    false => "No tables used".to_owned(),
-                }),
-                ..ExplainRow::default()
-            };
-            self.rows.insert(first, row);
+            let extra = if node_is_empty(node) { "Impossible WHERE" } else { "No tables used" };
+            self.rows.insert(first, ExplainRow { extra: Some(extra.to_owned()), ..place.row() });
         }
     }
 
@@ -88,179 +106,155 @@ impl Walk {
         self.last_id
     }
 
-    fn node(&mut self, node: &Node, id: u64, select_type: &str, above: Above) {
+    fn node(&mut self, node: &Node, place: Place<'_>) {
+        let above = place.above;
         match &node.kind {
             NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => {}
-            NodeKind::Table(access) => self.table(access, node, id, select_type, above),
+            NodeKind::Table(access) => self.table(access, node, place),
             NodeKind::Virtual(access) => {
-                let where_ = !access.filter.is_empty() || above.filter;
-                self.scan(None, id, select_type, access.alias.clone(), &[(where_, "Using where")]);
+                let words = [(place.is_filtered(&access.filter), "Using where")];
+                self.scan(None, place, access.alias.clone(), &words);
             }
             NodeKind::Derived { input, filter, .. } => {
-                let inner = self.next_id();
-                let where_ = !filter.is_empty() || above.filter;
-                let table = format!("<derived{inner}>");
-                self.scan(Some(node), id, select_type, table, &[(where_, "Using where")]);
-                self.block(input, inner, "DERIVED");
+                self.derived(node, (input, "DERIVED"), place.is_filtered(filter), place);
             }
             NodeKind::JsonTable(table) => {
-                let where_ = !table.filter.is_empty() || above.filter;
-                let words = [(true, "Table function: json_table; Using temporary"), (where_, "Using where")];
-                self.scan(Some(node), id, select_type, table.alias.clone(), &words);
+                let words = [
+                    (true, "Table function: json_table; Using temporary"),
+                    (place.is_filtered(&table.filter), "Using where"),
+                ];
+                self.scan(Some(node), place, table.alias.clone(), &words);
             }
             NodeKind::Lateral(lateral) => {
-                let inner = self.next_id();
-                let where_ = !lateral.filter.is_empty() || above.filter;
-                let table = format!("<derived{inner}>");
-                self.scan(Some(node), id, select_type, table, &[(where_, "Using where")]);
-                self.block(&lateral.input, inner, "DEPENDENT DERIVED");
+                let is_filtered = place.is_filtered(&lateral.filter);
+                self.derived(node, (&lateral.input, "DEPENDENT DERIVED"), is_filtered, place);
             }
-            NodeKind::Common(table) => self.common_table(table, node, id, select_type, above),
+            NodeKind::Common(table) => self.common_table(table, node, place),
             NodeKind::Round(round) => {
-                let where_ = !round.filter.is_empty() || above.filter;
-                let words = [(true, "Recursive"), (where_, "Using where")];
-                self.scan(Some(node), id, select_type, round.alias.clone(), &words);
+                let words = [(true, "Recursive"), (place.is_filtered(&round.filter), "Using where")];
+                self.scan(Some(node), place, round.alias.clone(), &words);
             }
             NodeKind::Recursive(recursive) => {
-                self.block(&recursive.seed, id, select_type);
+                self.block(&recursive.seed, place.id, place.select_type);
                 for branch in &recursive.branches {
-                    let inner = self.next_id();
-                    self.block(&branch.query, inner, "UNION");
+                    self.new_block(&branch.query, "UNION");
                 }
             }
-            NodeKind::Filter { input, .. } => {
-                self.node(input, id, select_type, Above { filter: true, ..above })
-            }
+            NodeKind::Filter { input, .. } => self.node(input, place.below(Above { filter: true, ..above })),
             NodeKind::Project { input, .. }
             | NodeKind::Limit { input, .. }
-            | NodeKind::Measured { input, .. } => {
-                self.node(input, id, select_type, above);
-            }
-            NodeKind::Sort { input, .. } => {
-                self.node(input, id, select_type, Above { filesort: true, ..above });
-            }
+            | NodeKind::Measured { input, .. } => self.node(input, place),
+            NodeKind::Sort { input, .. } => self.node(input, place.below(Above { filesort: true, ..above })),
             NodeKind::Distinct { input, .. } => {
-                self.node(input, id, select_type, Above { temporary: true, ..above });
+                self.node(input, place.below(Above { temporary: true, ..above }));
             }
-            NodeKind::Aggregate(aggregate) if aggregate.single && reads_ends(&aggregate.input) => {
-                self.rows.push(ExplainRow {
-                    id: Some(id),
-                    select_type: select_type.to_owned(),
-                    extra: Some("Select tables optimized away".to_owned()),
-                    ..ExplainRow::default()
-                });
-            }
-            NodeKind::Aggregate(aggregate) => {
-                let temporary = above.temporary || !(aggregate.ordered || aggregate.single);
-                self.node(&aggregate.input, id, select_type, Above { temporary, ..above });
-            }
+            NodeKind::Aggregate(aggregate) => self.aggregate(aggregate, place),
             NodeKind::Window(window) => {
-                self.node(&window.input, id, select_type, Above { temporary: true, ..above });
+                self.node(&window.input, place.below(Above { temporary: true, ..above }));
             }
             NodeKind::NestedLoop(join) => {
-                self.node(&join.outer, id, select_type, above);
-                self.node(
-                    &join.inner,
-                    id,
-                    select_type,
-                    Above { filter: !join.on.is_empty(), ..Above::default() },
-                );
+                self.join((&join.outer, &join.inner), &join.on, place);
             }
             NodeKind::HashJoin(join) => {
-                self.node(&join.outer, id, select_type, above);
-                let first = self.rows.len();
-                self.node(
-                    &join.inner,
-                    id,
-                    select_type,
-                    Above { filter: !join.on.is_empty(), ..Above::default() },
-                );
+                let first = self.join((&join.outer, &join.inner), &join.on, place);
                 for row in &mut self.rows[first..] {
                     add_extra(row, "Using join buffer (hash join)");
                 }
             }
-            NodeKind::UnionAll { inputs } => self.union(inputs, id, select_type),
+            NodeKind::UnionAll { inputs } => self.union(inputs, place),
             NodeKind::SetDifference { left, right, intersect, .. } => {
-                self.block(left, id, select_type);
-                let inner = self.next_id();
-                self.block(right, inner, if *intersect { "INTERSECT" } else { "EXCEPT" });
+                self.block(left, place.id, place.select_type);
+                self.new_block(right, if *intersect { "INTERSECT" } else { "EXCEPT" });
             }
             NodeKind::Apply(apply) => {
-                self.node(&apply.input, id, select_type, above);
-                let inner = self.next_id();
-                let dependent = !apply.correlation.is_empty();
-                self.block(&apply.query, inner, if dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" });
+                self.node(&apply.input, place);
+                let is_dependent = !apply.correlation.is_empty();
+                self.new_block(&apply.query, if is_dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" });
             }
             NodeKind::Initialise(initialise) => {
-                self.node(&initialise.input, id, select_type, above);
+                self.node(&initialise.input, place);
                 for initialiser in initialise.shown() {
-                    let inner = self.next_id();
-                    self.block(&initialiser.query, inner, "SUBQUERY");
+                    self.new_block(&initialiser.query, "SUBQUERY");
                 }
             }
         }
     }
 
-    /// A row of what is read whole; estimates are shown of `node`.
-    fn scan(
+    /// A block with the next number.
+    fn new_block(&mut self, node: &Node, select_type: &str) {
+        let id = self.next_id();
+        self.block(node, id, select_type);
+    }
+
+    /// A table that a block of its own makes, shown behind the row that reads it.
+    fn derived(
         &mut self,
-        node: Option<&Node>,
-        id: u64,
-        select_type: &str,
-        table: String,
-        words: &[(bool, &'static str)],
+        node: &Node,
+        (input, select_type): (&Node, &str),
+        is_filtered: bool,
+        place: Place<'_>,
     ) {
+        let inner = self.next_id();
+        self.scan(Some(node), place, format!("<derived{inner}>"), &[(is_filtered, "Using where")]);
+        self.block(input, inner, select_type);
+    }
+
+    fn aggregate(&mut self, aggregate: &Aggregate, place: Place<'_>) {
+        if aggregate.single && reads_ends(&aggregate.input) {
+            let extra = Some("Select tables optimized away".to_owned());
+            self.rows.push(ExplainRow { extra, ..place.row() });
+            return;
+        }
+        let temporary = place.above.temporary || !(aggregate.ordered || aggregate.single);
+        self.node(&aggregate.input, place.below(Above { temporary, ..place.above }));
+    }
+
+    /// Both sides of a join; answers where the inner one's rows begin, whose conditions its first table tests.
+    fn join(&mut self, (outer, inner): (&Node, &Node), on: &[Expr], place: Place<'_>) -> usize {
+        self.node(outer, place);
+        let first = self.rows.len();
+        self.node(inner, place.below(Above { filter: !on.is_empty(), ..Above::default() }));
+        first
+    }
+
+    /// A row of what is read whole; estimates are shown of `node`.
+    fn scan(&mut self, node: Option<&Node>, place: Place<'_>, table: String, words: &[(bool, &'static str)]) {
         self.rows.push(ExplainRow {
-            id: Some(id),
-            select_type: select_type.to_owned(),
             table: Some(table),
             access_type: Some("ALL"),
             rows: node.map(|node| whole(node.estimate.rows)),
             filtered: node.map(|node| node.estimate.filtered),
             extra: extra(words),
-            ..ExplainRow::default()
+            ..place.row()
         });
     }
 
     /// The first reference shows how the rows are made, all show where they are kept.
-    fn common_table(&mut self, table: &CommonTable, node: &Node, id: u64, select_type: &str, above: Above) {
+    fn common_table(&mut self, table: &CommonTable, node: &Node, place: Place<'_>) {
         let known = self.common.iter().find(|(number, _)| *number == table.number).map(|(_, id)| *id);
         let inner = known.unwrap_or_else(|| self.next_id());
-        self.rows.push(ExplainRow {
-            id: Some(id),
-            select_type: select_type.to_owned(),
-            table: Some(format!("<derived{inner}>")),
-            access_type: Some("ALL"),
-            rows: Some(whole(node.estimate.rows)),
-            filtered: Some(node.estimate.filtered),
-            extra: extra(&[(!table.filter.is_empty() || above.filter, "Using where")]),
-            ..ExplainRow::default()
-        });
+        let words = [(place.is_filtered(&table.filter), "Using where")];
+        self.scan(Some(node), place, format!("<derived{inner}>"), &words);
         if known.is_none() {
             self.common.push((table.number, inner));
             self.block(&table.input, inner, "DERIVED");
         }
     }
 
-    fn union(&mut self, inputs: &[Node], id: u64, select_type: &str) {
+    fn union(&mut self, inputs: &[Node], place: Place<'_>) {
         for (position, input) in inputs.iter().enumerate() {
             if position == 0 {
-                self.block(input, id, select_type);
+                self.block(input, place.id, place.select_type);
             } else {
-                let inner = self.next_id();
-                self.block(input, inner, "UNION");
+                self.new_block(input, "UNION");
             }
         }
     }
 
-    fn table(&mut self, access: &TableAccess, node: &Node, id: u64, select_type: &str, above: Above) {
+    fn table(&mut self, access: &TableAccess, node: &Node, place: Place<'_>) {
         if matches!(access.path, AccessPath::Nothing) {
-            self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_owned(),
-                extra: Some("Impossible WHERE".to_owned()),
-                ..ExplainRow::default()
-            });
+            let extra = Some("Impossible WHERE".to_owned());
+            self.rows.push(ExplainRow { extra, ..place.row() });
             return;
         }
         let names: Vec<&str> =
@@ -275,15 +269,14 @@ impl Walk {
         };
         let is_merge = !merge.is_empty();
         let is_skip = matches!(access.path, AccessPath::Skip { .. });
-        let is_filtered = !access.filter.is_empty() || !access.gate.is_empty() || above.filter || is_skip;
+        let is_filtered =
+            !access.filter.is_empty() || !access.gate.is_empty() || place.above.filter || is_skip;
         let is_walk = matches!(access.path, AccessPath::Groups { .. } | AccessPath::Skip { .. });
         let primary = access
             .path
             .index()
             .is_some_and(|index| access.table.clustered_by == Some(access.table.indexes[index].id));
         self.rows.push(ExplainRow {
-            id: Some(id),
-            select_type: select_type.to_owned(),
             table: Some(access.alias.clone()),
             access_type: Some(access_type(access)),
             possible_keys: (!names.is_empty()).then(|| names.join(",")),
@@ -305,10 +298,11 @@ impl Walk {
                 (matches!(access.path, AccessPath::Groups { .. }), "Using index for group-by"),
                 (matches!(access.path, AccessPath::Skip { .. }), "Using index for skip scan"),
                 (access.covering && !primary && !is_walk, "Using index"),
-                (above.temporary, "Using temporary"),
-                (above.filesort, "Using filesort"),
-                (above.first_row, "Start temporary"),
+                (place.above.temporary, "Using temporary"),
+                (place.above.filesort, "Using filesort"),
+                (place.above.first_row, "Start temporary"),
             ]),
+            ..place.row()
         });
     }
 }

@@ -9,6 +9,7 @@ use super::words::{call_text, kind_text, window_texts};
 use crate::access::TableAccess;
 use crate::aggregate::Aggregate;
 use crate::common::CommonTable;
+use crate::join::NestedLoop;
 use crate::measure::Measure;
 use crate::node::{Node, NodeKind};
 use crate::statement::{Plan, PlanKind};
@@ -125,19 +126,7 @@ impl Walk<'_> {
                     .with("functions", Json::texts(texts))
                     .costing(cost, rows)
             }
-            NodeKind::NestedLoop(join) => {
-                let kind = kind_text(join.kind);
-                let outer = self.node(&join.outer, None);
-                let mut inner = self.node(&join.inner, None);
-                if !join.on.is_empty() {
-                    let (inner_cost, inner_rows) = ((self.cost)(&join.inner), join.inner.rows_passing());
-                    inner = filter(&join.on, vec![inner]).costing(inner_cost, inner_rows);
-                }
-                Operator::plain(format!("Nested loop {kind}"), "join", vec![outer, inner])
-                    .with("join_type", Json::text(kind))
-                    .with("join_algorithm", Json::text("nested_loop"))
-                    .costing(cost, rows)
-            }
+            NodeKind::NestedLoop(join) => self.nested_loop(join).costing(cost, rows),
             NodeKind::HashJoin(join) => {
                 let inputs = vec![self.node(&join.outer, None), self.node(&join.inner, None).headed("Hash")];
                 hash_join(join, inputs).costing(cost, rows)
@@ -154,6 +143,19 @@ impl Walk<'_> {
             _ => return self.made_rows(node, measure),
         };
         operator.measured(measure)
+    }
+
+    fn nested_loop(&mut self, join: &NestedLoop) -> Operator {
+        let kind = kind_text(join.kind);
+        let outer = self.node(&join.outer, None);
+        let mut inner = self.node(&join.inner, None);
+        if !join.on.is_empty() {
+            let (cost, rows) = ((self.cost)(&join.inner), join.inner.rows_passing());
+            inner = filter(&join.on, vec![inner]).costing(cost, rows);
+        }
+        Operator::plain(format!("Nested loop {kind}"), "join", vec![outer, inner])
+            .with("join_type", Json::text(kind))
+            .with("join_algorithm", Json::text("nested_loop"))
     }
 
     /// Rows that are computed or kept, with their conditions.
