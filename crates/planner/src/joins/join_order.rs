@@ -28,6 +28,33 @@ use std::collections::VecDeque;
 /// How deep in one another semijoins may be tried as driving ones: each doubles the plans of those inside of it.
 const SEARCHES_MAX: usize = 2;
 
+/// What of a list is to be placed yet, and how.
+struct Unplaced<'a> {
+    sources: Vec<usize>,
+    /// Outer joins, as they are written.
+    lefts: Vec<Item>,
+    tests: Vec<Test>,
+    /// What a search found to come first.
+    order: VecDeque<Part>,
+    /// Tables are placed as they are written.
+    straight: bool,
+    /// Told whether several tables were joined by themselves.
+    has_groups: Option<&'a mut bool>,
+}
+
+/// Tables, outer joins and semijoins of a list.
+fn by_kind(items: Vec<Item>) -> (Vec<usize>, Vec<Item>, Vec<Test>) {
+    let (mut sources, mut lefts, mut tests) = (Vec::new(), Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Item::Source(source) => sources.push(source),
+            Item::Test(test) => tests.push(test),
+            left => lefts.push(left),
+        }
+    }
+    (sources, lefts, tests)
+}
+
 impl Planner<'_> {
     /// The rows of all tables that satisfy the conditions; also whether they come in the wanted order.
     pub fn plan_joins(
@@ -134,18 +161,11 @@ impl Planner<'_> {
         list: JoinList,
         outer: u64,
         wanted: Option<&WantedOrder>,
-        mut has_groups: Option<&mut bool>,
+        has_groups: Option<&mut bool>,
     ) -> Result<(Node, bool), SqlError> {
         let (late, mut waiting): (Vec<Expr>, Vec<Expr>) =
             list.conditions.into_iter().partition(|condition| is_late(block, condition));
-        let (mut sources, mut lefts, mut tests) = (Vec::new(), Vec::new(), Vec::new());
-        for item in list.items {
-            match item {
-                Item::Source(source) => sources.push(source),
-                Item::Test(test) => tests.push(test),
-                left => lefts.push(left),
-            }
-        }
+        let (mut sources, lefts, tests) = by_kind(list.items);
         let own = sources.iter().fold(0, |set, source| set | 1 << source);
         let written = self.trace.map(|_| waiting.clone());
         let equal = EqualColumns::complete(block, &mut waiting, own);
@@ -170,66 +190,81 @@ impl Planner<'_> {
             single,
             demanded,
         };
-        let mut order = match list.straight {
+        let order = match list.straight {
             true => VecDeque::new(),
             false => {
                 let sources = sources.split_at(single_count);
                 self.searched_order(block, sources, outer, &build, wanted, has_groups.is_some())
             }
         };
+        let unplaced = Unplaced { sources, lefts, tests, order, straight: list.straight, has_groups };
+        self.place_all(block, &mut build, unplaced, wanted)?;
+        if let (Some(trace), Some(mark)) = (self.trace, mark) {
+            trace.end_plans();
+            trace.attached(&mark);
+        }
+        assert!(
+            build.waiting.is_empty() && build.late.is_empty(),
+            "every condition reads only tables of its block"
+        );
+        Ok((build.node.expect("a list has at least one item"), build.ordered))
+    }
+
+    /// Places the tables, each semijoin as soon as its tables are there, and the outer joins behind all tables.
+    fn place_all(
+        &mut self,
+        block: &mut Block,
+        build: &mut Build,
+        unplaced: Unplaced<'_>,
+        wanted: Option<&WantedOrder>,
+    ) -> Result<(), SqlError> {
+        let Unplaced { mut sources, lefts, mut tests, mut order, straight, mut has_groups } = unplaced;
         let mut lefts = lefts.into_iter();
         loop {
             let part = order.pop_front();
             let is_searched = part.is_some();
             let next = match part {
-                None => self.next_table(block, &sources, &build, wanted, list.straight).map(Part::Table),
+                None => self.next_table(block, &sources, build, wanted, straight).map(Part::Table),
                 found => found,
             };
             // A table that leaves fewer rows comes before what is looked for row by row.
             let has_work = build.node.is_some() && !(tests.is_empty() && build.late.is_empty());
-            if has_work && !next.as_ref().is_some_and(|next| self.reduces(block, next, &build)) {
-                self.place_ready_tests(block, &mut build, &mut tests)?;
-                check_late(block, &mut build);
+            if has_work && !next.as_ref().is_some_and(|next| self.reduces(block, next, build)) {
+                self.place_ready_tests(block, build, &mut tests)?;
+                check_late(block, build);
             }
             match next {
                 Some(Part::Table(next)) => {
                     sources.retain(|source| *source != next);
                     let placed = build.placed;
-                    self.place_source(block, &mut build, next, wanted)?;
+                    self.place_source(block, build, next, wanted)?;
                     if let (Some(trace), Some(node), false) = (self.trace, &build.node, is_searched) {
                         let outcome = (node.rows_passing(), price(node), true);
                         trace.plan(block, placed, next, &trace.take_considered(), outcome);
                     }
-                    continue;
                 }
                 Some(Part::Group { sources: group, rows_out }) => {
-                    if self.place_group(block, &mut build, (group, rows_out))? {
+                    if self.place_group(block, build, (group, rows_out))? {
                         sources.retain(|source| group >> source & 1 == 0);
                         has_groups.iter_mut().for_each(|has_groups| **has_groups = true);
                     } else {
                         // What is left is placed greedily.
                         order.clear();
                     }
-                    continue;
                 }
-                None => {}
+                None => {
+                    let Some(left) = lefts.next() else { break };
+                    let Item::Left { inner, on, needs } = left else {
+                        unreachable!("sources were taken out")
+                    };
+                    debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
+                    self.place_left(block, build, inner, on)?;
+                }
             }
-            let Some(left) = lefts.next() else { break };
-            let Item::Left { inner, on, needs } = left else { unreachable!("sources were taken out") };
-            debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
-            self.place_left(block, &mut build, inner, on)?;
-        }
-        if let (Some(trace), Some(mark)) = (self.trace, mark) {
-            trace.end_plans();
-            trace.attached(&mark);
         }
         assert!(sources.is_empty(), "a query in FROM reads only tables before it");
         assert!(tests.is_empty(), "a semijoin reads only tables of its block");
-        assert!(
-            build.waiting.is_empty() && build.late.is_empty(),
-            "every condition reads only tables of its block"
-        );
-        Ok((build.node.expect("a list has at least one item"), build.ordered))
+        Ok(())
     }
 
     /// The cheapest order of a list that may be searched: `single` tables of one row first, then the others. Empty where they

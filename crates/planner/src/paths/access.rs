@@ -219,12 +219,7 @@ impl Chooser<'_> {
             candidates.extend(whole);
         }
         if !has_point {
-            let has_all_rows = |position: &usize| !self.table.is_multi_valued(&self.table.indexes[*position]);
-            let indexes = (0..self.table.indexes.len()).filter(has_all_rows);
-            candidates.extend(indexes.filter_map(|position| self.group_walk(position, &finder, conditions)));
-            let skip = |position: &usize| self.skip_scan(*position, &finder, conditions);
-            candidates.extend(without_range.iter().filter_map(skip));
-            candidates.extend(self.index_merge(&finder, conditions));
+            candidates.extend(self.walks(&finder, &without_range, conditions));
         }
         if !(has_point || self.hints.join.force && has_range) {
             candidates.push(self.full_scan());
@@ -252,6 +247,23 @@ impl Chooser<'_> {
         // One row is one row, however small the table.
         let scale = if matches!(best.path, AccessPath::Point { .. }) { 1.0 } else { self.scale };
         Choice { possible, rows_read: best.rows_read / scale, rows_out: best.rows_out / scale, ..best }
+    }
+
+    /// The ways that visit an index at many places: a row of each group, each first part, several indexes at once.
+    fn walks(
+        &self,
+        finder: &RangeFinder<'_>,
+        without_range: &[usize],
+        conditions: &[Expr],
+    ) -> Vec<Candidate> {
+        let has_all_rows = |position: &usize| !self.table.is_multi_valued(&self.table.indexes[*position]);
+        let indexes = (0..self.table.indexes.len()).filter(has_all_rows);
+        let mut walks: Vec<Candidate> =
+            indexes.filter_map(|position| self.group_walk(position, finder, conditions)).collect();
+        let skip = |position: &usize| self.skip_scan(*position, finder, conditions);
+        walks.extend(without_range.iter().filter_map(skip));
+        walks.extend(self.index_merge(finder, conditions));
+        walks
     }
 
     /// The ranges of an index that the hints leave.

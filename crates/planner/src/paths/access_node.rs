@@ -16,15 +16,7 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
     ) -> Result<Node, SqlError> {
         let width = block.frame.len();
-        let known = match &block.sources[source].kind {
-            SourceKind::Stored { statistics, .. } => (statistics.rows.unwrap_or(0) as f64).max(1.0),
-            _ => f64::INFINITY,
-        };
-        let estimate = Estimate {
-            rows: choice.rows_read.min(known),
-            filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
-            reads: choice.reads,
-        };
+        let estimate = estimate_of(&block.sources[source].kind, &choice);
         let projection = projection_of(block, source);
         let (conditions, late_from) = late_last(block, source, &projection, conditions);
         let description = &mut block.sources[source];
@@ -86,6 +78,19 @@ impl Planner<'_> {
             }
         };
         Ok(Node { kind, width, estimate })
+    }
+}
+
+/// No more rows are read than a stored table has.
+fn estimate_of(kind: &SourceKind, choice: &Choice) -> Estimate {
+    let known = match kind {
+        SourceKind::Stored { statistics, .. } => (statistics.rows.unwrap_or(0) as f64).max(1.0),
+        _ => f64::INFINITY,
+    };
+    Estimate {
+        rows: choice.rows_read.min(known),
+        filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
+        reads: choice.reads,
     }
 }
 

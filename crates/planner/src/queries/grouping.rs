@@ -3,6 +3,7 @@
 //! The frame after aggregation: group expressions, aggregates, carried columns, subqueries' values.
 use crate::queries::dependence::Equalities;
 use binder::block::{Block, Position};
+use binder::bound::BoundSelect;
 use binder::walk::{aggregate_number, for_each_operand_mut, grouping_number, subquery_number, window_number};
 use datum::{ColumnType, CompareMode, ErrorCode, SqlError, SqlMode, error_code};
 use expression::{ArithmeticOperator, ComparisonOperator, Expr, ExprKind};
@@ -44,6 +45,34 @@ pub const ORDER_BY: &str = "ORDER BY clause";
 pub struct Place {
     pub number: usize,
     pub clause: &'static str,
+}
+
+impl<'b> Grouping<'b> {
+    /// Of a bound SELECT with `groups` and so many aggregates; groups that were not written are none.
+    pub fn of(
+        block: &'b Block,
+        bound: &BoundSelect,
+        (groups, aggregate_count): (Vec<Expr>, usize),
+        equalities: &'b Equalities,
+        sql_mode: SqlMode,
+    ) -> Self {
+        let aliased = bound.items.iter().filter(|item| item.is_alias);
+        Self {
+            block,
+            aggregate_count,
+            carried: Vec::new(),
+            rollup: bound.rollup,
+            explicit: !groups.is_empty(),
+            groups,
+            sql_mode,
+            equalities,
+            merged_name: None,
+            takes_any: false,
+            is_inside: false,
+            aliased: aliased.map(|item| item.expr.kind.clone()).collect(),
+            determined: None,
+        }
+    }
 }
 
 impl Grouping<'_> {

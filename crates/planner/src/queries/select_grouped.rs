@@ -17,6 +17,16 @@ use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, AggregateFunction, ComparisonOperator, Expr, ExprKind, TruthTest};
 use plan::{Aggregate, AggregateColumn, Apply, ApplyKind, Node, NodeKind, SortKey};
 
+/// What is asked of the rows that are grouped.
+struct Wishes {
+    wanted: Option<WantedOrder>,
+    straight: bool,
+    /// The columns whose MIN and MAX are all that is asked, and their order.
+    extremes: Vec<(usize, bool)>,
+    /// No subquery reads the rows themselves.
+    ends_suffice: bool,
+}
+
 impl Planner<'_> {
     pub fn build_grouped(
         &mut self,
@@ -39,10 +49,9 @@ impl Planner<'_> {
         let mut groups = groups;
         let mut aggregates = std::mem::take(&mut block.aggregates);
         let unanswered = if single { unanswered_items(block, bound) } else { Vec::new() };
-        let mut row_count = 0;
+        let row_count = aggregates.len();
         if !unanswered.is_empty() {
             let bind = &self.context.bind;
-            row_count = aggregates.len();
             aggregates.push(AggregateCall::new(bind, AggregateFunction::Count, Vec::new(), false)?);
         }
         let applies = place_before_groups(
@@ -53,66 +62,34 @@ impl Planner<'_> {
         if applies.is_empty() && !bound.rollup {
             block.group_wish = wish_of_groups(block, &groups, &aggregates);
         }
-        let ends = match (&tree, applies.is_empty() && block.subqueries.is_empty()) {
-            (Some(JoinTree::Source(source)), true) => {
-                self.read_ends(block, *source, &conditions, &extremes)?
-            }
-            _ => None,
-        };
-        let source = match ends {
-            Some(node) => RowSource { node, ordered: true },
-            None => self.build_row_source(block, tree, conditions, wanted, bound.straight)?,
-        };
+        let ends_suffice = applies.is_empty() && block.subqueries.is_empty();
+        let wishes = Wishes { wanted, straight: bound.straight, extremes, ends_suffice };
+        let source = self.rows_to_group(block, tree, conditions, wishes)?;
         let input = apply_all(source.node, applies);
         let mut windows = take_windows(block);
-        let mut grouping = Grouping {
-            block,
-            groups,
-            aggregate_count: aggregates.len(),
-            carried: Vec::new(),
-            rollup: bound.rollup,
-            explicit,
-            sql_mode: self.context.bind.sql_mode,
-            equalities: &equalities,
-            merged_name: None,
-            takes_any: false,
-            is_inside: false,
-            aliased: aliased_items(bound),
-            determined: None,
-        };
+        let sql_mode = self.context.bind.sql_mode;
+        let mut grouping = Grouping::of(block, bound, (groups, aggregates.len()), &equalities, sql_mode);
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
         let base = grouping.width();
         let Grouping { groups, carried, .. } = grouping;
-        let kept = |exprs: Vec<Expr>| -> Vec<Expr> {
-            exprs.into_iter().map(|expr| self.context.bind.kept(expr)).collect()
-        };
-        let (groups, carried) = (kept(groups), kept(carried));
+        let kept = |exprs: Vec<Expr>| self.kept(exprs);
         for call in aggregates.iter_mut().filter(|call| is_extreme(call.function)) {
             call.arguments = kept(std::mem::take(&mut call.arguments));
         }
-        let width = base + subqueries.len() + windows.count();
-        let rows = group_estimate(&input, &groups);
         if bound.rollup && !explicit {
             return Err(error_code::ER_WRONG_USAGE.with(&[&"ROLLUP", &"no GROUP BY"]));
         }
-        let (mut input, mut groups) = (input, groups);
-        if bound.rollup
-            && carried.is_empty()
-            && let Some(partial) = self.partial_groups(&input, &groups, &aggregates, rows)
-        {
-            (input, groups, aggregates) = partial;
-        }
         let aggregate = Aggregate {
             ordered: source.ordered && explicit && !bound.rollup,
-            input: Box::new(self.rollup_input(input, &groups, bound.rollup)),
+            input: Box::new(input),
             aggregates: aggregates.into_iter().map(|call| AggregateColumn { call }).collect(),
-            groups,
-            carried,
+            groups: kept(groups),
+            carried: kept(carried),
             single,
             rollup: bound.rollup,
         };
         let is_sorted = single || aggregate.ordered && sorted_by_groups(&bound.order_by);
-        let node = Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows);
+        let node = self.aggregate_node(aggregate, base + subqueries.len() + windows.count());
         self.keep_before_windows(bound, &mut windows);
         windows.place(bound, base + subqueries.len());
         let applies = place_mapped(subqueries, base, bound, &mut windows);
@@ -161,13 +138,39 @@ impl Planner<'_> {
         Ok(Expr { ty, ..choice })
     }
 
-    /// ROLLUP works on sorted input.
-    fn rollup_input(&self, input: Node, groups: &[Expr], rollup: bool) -> Node {
-        if !rollup {
-            return input;
+    fn kept(&self, exprs: Vec<Expr>) -> Vec<Expr> {
+        exprs.into_iter().map(|expr| self.context.bind.kept(expr)).collect()
+    }
+
+    /// The rows that are grouped: the ends of indexes where those alone answer every MIN and MAX.
+    fn rows_to_group(
+        &mut self,
+        block: &mut Block,
+        tree: Option<JoinTree>,
+        conditions: Vec<Expr>,
+        wishes: Wishes,
+    ) -> Result<RowSource, SqlError> {
+        if let (Some(JoinTree::Source(source)), true) = (&tree, wishes.ends_suffice)
+            && let Some(node) = self.read_ends(block, *source, &conditions, &wishes.extremes)?
+        {
+            return Ok(RowSource { node, ordered: true });
         }
-        let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false };
-        sort(input, groups.iter().map(key).collect(), None)
+        self.build_row_source(block, tree, conditions, wishes.wanted, wishes.straight)
+    }
+
+    /// The node of the groups. ROLLUP works on sorted input, and on groups without it where these are fewer than the rows.
+    fn aggregate_node(&self, mut aggregate: Aggregate, width: usize) -> Node {
+        let rows = group_estimate(&aggregate.input, &aggregate.groups);
+        if aggregate.rollup {
+            aggregate = match self.partial_groups(&aggregate, rows) {
+                Some(rolled) => rolled,
+                None => aggregate,
+            };
+            let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false };
+            let keys = aggregate.groups.iter().map(key).collect();
+            aggregate.input = Box::new(sort(*aggregate.input, keys, None));
+        }
+        Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows)
     }
 
     /// MIN and MAX by indexes: for each the first row in its order that is not NULL. `None` where an index gives not all of
@@ -227,10 +230,6 @@ fn unanswered_items(block: &Block, bound: &BoundSelect) -> Vec<usize> {
 
 fn is_extreme(function: AggregateFunction) -> bool {
     matches!(function, AggregateFunction::Min | AggregateFunction::Max)
-}
-
-fn aliased_items(bound: &BoundSelect) -> Vec<ExprKind> {
-    bound.items.iter().filter(|item| item.is_alias).map(|item| item.expr.kind.clone()).collect()
 }
 
 /// Maps everything after the groups; a select item or clause that names an ungrouped column is an error there.
