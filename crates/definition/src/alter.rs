@@ -14,7 +14,7 @@ use super::column::{default_of, draft_of_column};
 use super::conditions;
 use super::create::{add_column, add_elements};
 use super::data_type::choose_collation;
-use super::draft::{ColumnSource, DefinitionContext, TableDraft, same_name};
+use super::draft::{ColumnSource, DefinitionContext, IndexDraft, TableDraft, same_name};
 use super::foreign_key::add_foreign_key;
 use super::index::draft_of_index;
 use super::options::apply_options;
@@ -206,6 +206,7 @@ fn drop_index(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// What adds parts or changes columns is done here, what changes one property in `apply_property`.
 fn apply<'a>(
     specification: &Spec<'a>,
     before: &mut ColumnsBefore,
@@ -219,21 +220,9 @@ fn apply<'a>(
             move_last_column(draft, position)
         }
         Spec::AddElements(elements) => add_elements(elements, draft, context),
-        Spec::AddIndex(index) => {
-            let index = draft_of_index(index, context)?;
-            if index.kind == IndexKind::Primary && draft.index_position("PRIMARY").is_some() {
-                return Err(error_code::ER_MULTIPLE_PRI_KEY.plain());
-            }
-            draft.indexes.push(index);
-            Ok(())
-        }
+        Spec::AddIndex(index) => add_index(draft_of_index(index, context)?, draft),
         Spec::AddForeignKey(key) => add_foreign_key(key, draft),
         Spec::AddCheck(check) => add_check(check, None, draft, context),
-        Spec::AlterCheckEnforced { constraint, enforced } => {
-            let at = require_check(constraint.name, draft)?;
-            draft.checks[at].definition.enforced = *enforced;
-            Ok(())
-        }
         Spec::ModifyColumn { column, position } => {
             let at = before.take(column.name.name, draft)?;
             change_column(at, column, position, draft, context)
@@ -241,34 +230,6 @@ fn apply<'a>(
         Spec::ChangeColumn { old_name, column, position } => {
             let at = before.take(old_name.name, draft)?;
             change_column(at, column, position, draft, context)
-        }
-        Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
-            let position = require_column(column.name, draft)?;
-            require_given(draft, position)?;
-            let default =
-                default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
-            draft.columns[position].definition.default = default;
-            Ok(())
-        }
-        Spec::AlterColumnDropDefault(column) => {
-            let position = require_column(column.name, draft)?;
-            if draft.columns[position].definition.generated.is_none() {
-                draft.columns[position].definition.default = schema::ColumnDefault::None;
-            }
-            Ok(())
-        }
-        Spec::AlterColumnVisible { column, visible } => {
-            let position = require_column(column.name, draft)?;
-            draft.columns[position].definition.invisible = !visible;
-            Ok(())
-        }
-        Spec::AlterIndexVisible { index, visible } => {
-            let position = require_index(index.name, draft)?;
-            if draft.indexes[position].kind == IndexKind::Primary && !visible {
-                return Err(conditions::ER_PK_INDEX_CANT_BE_INVISIBLE.plain());
-            }
-            draft.indexes[position].invisible = !visible;
-            Ok(())
         }
         Spec::RenameTable(name) => {
             asked.rename_to = Some(*name);
@@ -301,13 +262,53 @@ fn apply<'a>(
             context.conditions.push(note.into_note());
             Ok(())
         }
-        // Rows have the order of the clustering key, whatever is asked.
-        Spec::OrderBy(_) => Ok(()),
-        _ => apply_other(specification),
+        _ => apply_property(specification, draft, context),
     }
 }
 
-fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
+/// Defaults, visibility and enforcement: one property of a column, index or check.
+fn apply_property(
+    specification: &Spec<'_>,
+    draft: &mut TableDraft,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    match specification {
+        Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
+            let position = require_column(column.name, draft)?;
+            require_given(draft, position)?;
+            let default =
+                default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
+            draft.columns[position].definition.default = default;
+        }
+        Spec::AlterColumnDropDefault(column) => {
+            let position = require_column(column.name, draft)?;
+            if draft.columns[position].definition.generated.is_none() {
+                draft.columns[position].definition.default = schema::ColumnDefault::None;
+            }
+        }
+        Spec::AlterColumnVisible { column, visible } => {
+            let position = require_column(column.name, draft)?;
+            draft.columns[position].definition.invisible = !visible;
+        }
+        Spec::AlterIndexVisible { index, visible } => {
+            let position = require_index(index.name, draft)?;
+            if draft.indexes[position].kind == IndexKind::Primary && !visible {
+                return Err(conditions::ER_PK_INDEX_CANT_BE_INVISIBLE.plain());
+            }
+            draft.indexes[position].invisible = !visible;
+        }
+        Spec::AlterCheckEnforced { constraint, enforced } => {
+            let at = require_check(constraint.name, draft)?;
+            draft.checks[at].definition.enforced = *enforced;
+        }
+        _ => return refuse_unsupported(specification),
+    }
+    Ok(())
+}
+
+/// What is left changes nothing here: drops were done before, and rows have the order of the clustering key, whatever
+/// ORDER BY asks.
+fn refuse_unsupported(specification: &Spec<'_>) -> Result<(), SqlError> {
     let what = match specification {
         Spec::DiscardTablespace | Spec::ImportTablespace => "transportable tablespaces",
         Spec::SecondaryLoad | Spec::SecondaryUnload => "secondary engines",
@@ -318,6 +319,14 @@ fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
         _ => return Ok(()),
     };
     Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]))
+}
+
+fn add_index(index: IndexDraft, draft: &mut TableDraft) -> Result<(), SqlError> {
+    if index.kind == IndexKind::Primary && draft.index_position("PRIMARY").is_some() {
+        return Err(error_code::ER_MULTIPLE_PRI_KEY.plain());
+    }
+    draft.indexes.push(index);
+    Ok(())
 }
 
 fn require_check(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
