@@ -104,6 +104,26 @@ pub struct Session {
     pub(crate) ends: bool,
 }
 
+/// The connection's entry in the process list, which takes the attributes that the client told.
+fn registered(instance: &Instance, connection: &mut ConnectionInfo) -> Arc<ProcessEntry> {
+    let host = match connection.peer {
+        Some(peer) => format!("{}:{}", connection.host, peer.port()),
+        None => connection.host.clone(),
+    };
+    let way = match (&connection.tls, connection.peer) {
+        (Some(_), _) => "SSL/TLS",
+        (None, Some(_)) => "TCP/IP",
+        (None, None) => "Socket",
+    };
+    let mut process = ProcessEntry::new(connection.id, &connection.user, host, way);
+    process.attributes = std::mem::take(&mut connection.attributes);
+    let process = Arc::new(process);
+    instance.telemetry.accounts.connected(&connection.user, &connection.host);
+    instance.processes().add(process.clone());
+    instance.gauges.count_connection(instance.processes().client_count(), connection.tls.is_some());
+    process
+}
+
 impl Session {
     /// A session without a current database; `init_db` follows if the handshake named one.
     pub fn new(
@@ -111,21 +131,7 @@ impl Session {
         families: &'static dyn Families,
         mut connection: ConnectionInfo,
     ) -> Session {
-        let host = match connection.peer {
-            Some(peer) => format!("{}:{}", connection.host, peer.port()),
-            None => connection.host.clone(),
-        };
-        let way = match (&connection.tls, connection.peer) {
-            (Some(_), _) => "SSL/TLS",
-            (None, Some(_)) => "TCP/IP",
-            (None, None) => "Socket",
-        };
-        let mut process = ProcessEntry::new(connection.id, &connection.user, host, way);
-        process.attributes = std::mem::take(&mut connection.attributes);
-        let process = Arc::new(process);
-        instance.telemetry.accounts.connected(&connection.user, &connection.host);
-        instance.processes().add(process.clone());
-        instance.gauges.count_connection(instance.processes().client_count(), connection.tls.is_some());
+        let process = registered(&instance, &mut connection);
         let variables = SessionVariables::new(&instance.globals);
         let settings = Arc::new(Settings::of(&variables));
         let switches = switches_of(&variables);

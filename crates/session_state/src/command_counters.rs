@@ -32,12 +32,7 @@ pub fn counter_of<'c>(kind: &StatementKind<'_>, counters: &'c Counters) -> Optio
         RollbackToSavepoint(_) => &counters.com_rollback_to_savepoint,
         Savepoint(_) => &counters.com_savepoint,
         ReleaseSavepoint(_) => &counters.com_release_savepoint,
-        Xa(XaStatement::Start { .. }) => &counters.com_xa_start,
-        Xa(XaStatement::End { .. }) => &counters.com_xa_end,
-        Xa(XaStatement::Prepare(_)) => &counters.com_xa_prepare,
-        Xa(XaStatement::Commit { .. }) => &counters.com_xa_commit,
-        Xa(XaStatement::Rollback(_)) => &counters.com_xa_rollback,
-        Xa(XaStatement::Recover { .. }) => &counters.com_xa_recover,
+        Xa(statement) => counter_of_xa(statement, counters),
         LockTables(_) => &counters.com_lock_tables,
         UnlockTables => &counters.com_unlock_tables,
         Show(show) => return counter_of_show(show, counters),
@@ -80,6 +75,17 @@ pub fn counter_of<'c>(kind: &StatementKind<'_>, counters: &'c Counters) -> Optio
         SetPassword(_) => &counters.com_set_password,
         _ => return None,
     })
+}
+
+fn counter_of_xa<'c>(statement: &XaStatement<'_>, counters: &'c Counters) -> &'c AtomicU64 {
+    match statement {
+        XaStatement::Start { .. } => &counters.com_xa_start,
+        XaStatement::End { .. } => &counters.com_xa_end,
+        XaStatement::Prepare(_) => &counters.com_xa_prepare,
+        XaStatement::Commit { .. } => &counters.com_xa_commit,
+        XaStatement::Rollback(_) => &counters.com_xa_rollback,
+        XaStatement::Recover { .. } => &counters.com_xa_recover,
+    }
 }
 
 fn counter_of_show<'c>(show: &Show<'_>, counters: &'c Counters) -> Option<&'c AtomicU64> {

@@ -77,12 +77,7 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         RollbackToSavepoint(_) => name!("rollback_to_savepoint"),
         Savepoint(_) => name!("savepoint"),
         ReleaseSavepoint(_) => name!("release_savepoint"),
-        Xa(XaStatement::Start { .. }) => name!("xa_start"),
-        Xa(XaStatement::End { .. }) => name!("xa_end"),
-        Xa(XaStatement::Prepare(_)) => name!("xa_prepare"),
-        Xa(XaStatement::Commit { .. }) => name!("xa_commit"),
-        Xa(XaStatement::Rollback(_)) => name!("xa_rollback"),
-        Xa(XaStatement::Recover { .. }) => name!("xa_recover"),
+        Xa(statement) => of_xa(statement),
         LockTables(_) => name!("lock_tables"),
         UnlockTables => name!("unlock_tables"),
         LockInstance => name!("lock_instance"),
@@ -95,13 +90,7 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         Help(_) => name!("help"),
         Kill(_) => name!("kill"),
         Flush(_) => name!("flush"),
-        MaintainTable(maintain) => match maintain.kind {
-            MaintenanceKind::Analyze => name!("analyze"),
-            MaintenanceKind::Check => name!("check"),
-            MaintenanceKind::Checksum => name!("checksum"),
-            MaintenanceKind::Optimize => name!("optimize"),
-            MaintenanceKind::Repair => name!("repair"),
-        },
+        MaintainTable(maintain) => of_maintenance(maintain.kind),
         Prepare { .. } => name!("prepare_sql"),
         Execute { .. } => name!("execute_sql"),
         Deallocate(_) => name!("dealloc_sql"),
@@ -112,6 +101,13 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         ReplicaControl(_) => name!("replica_start"),
         Shutdown => name!("shutdown"),
         Restart => name!("restart"),
+        _ => of_account_statement(kind),
+    }
+}
+
+fn of_account_statement(kind: &StatementKind<'_>) -> &'static str {
+    use StatementKind::*;
+    match kind {
         CreateUser(_) => name!("create_user"),
         AlterUser(_) => name!("alter_user"),
         DropUser(_) => name!("drop_user"),
@@ -126,6 +122,27 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         SetDefaultRole(_) => name!("alter_user_default_role"),
         SetPassword(_) => name!("set_password"),
         _ => ERROR,
+    }
+}
+
+fn of_xa(statement: &XaStatement<'_>) -> &'static str {
+    match statement {
+        XaStatement::Start { .. } => name!("xa_start"),
+        XaStatement::End { .. } => name!("xa_end"),
+        XaStatement::Prepare(_) => name!("xa_prepare"),
+        XaStatement::Commit { .. } => name!("xa_commit"),
+        XaStatement::Rollback(_) => name!("xa_rollback"),
+        XaStatement::Recover { .. } => name!("xa_recover"),
+    }
+}
+
+fn of_maintenance(kind: MaintenanceKind) -> &'static str {
+    match kind {
+        MaintenanceKind::Analyze => name!("analyze"),
+        MaintenanceKind::Check => name!("check"),
+        MaintenanceKind::Checksum => name!("checksum"),
+        MaintenanceKind::Optimize => name!("optimize"),
+        MaintenanceKind::Repair => name!("repair"),
     }
 }
 

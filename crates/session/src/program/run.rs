@@ -318,31 +318,41 @@ impl Session {
             }
             Instruction::CaseNotFound => return Err(error_code::ER_SP_CASE_NOT_FOUND.plain()),
             Instruction::Return(piece) => {
-                // A value that is refused leaves NULL, which is returned if a handler goes on to the end.
-                run.returned = Some(Value::Null);
-                let (value, from) = match self.returned_at_hand(run, *piece) {
-                    Some(returned) => returned?,
-                    None => {
-                        Box::pin(self.evaluate_piece(run, *piece, ValueUse::Assigned, None, shield)).await?
-                    }
-                };
-                let name = run.result_name.as_deref().unwrap_or(&shared.live.definition.name);
-                let value = match &shared.program.returns {
-                    Some(to) if fits_as_it_is(&value, to) => value,
-                    Some(to) => {
-                        let is_copy = self.is_variable(run, *piece);
-                        let taking = Taking { is_strict: self.settings.sql_mode.is_strict(), is_copy };
-                        self.fit(name, value, (&from, to), taking)?
-                    }
-                    None => value,
-                };
-                run.returned = Some(value);
+                self.return_value(run, shared, *piece, shield).await?;
                 return Ok(Next::End);
             }
             Instruction::Jump(target) => return Ok(Next::At(*target)),
             Instruction::End => return Ok(Next::End),
         }
         next
+    }
+
+    /// RETURN: the value as the function's type has it.
+    async fn return_value(
+        &mut self,
+        run: &mut Run,
+        shared: &SharedProgram,
+        piece: usize,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        // A value that is refused leaves NULL, which is returned if a handler goes on to the end.
+        run.returned = Some(Value::Null);
+        let (value, from) = match self.returned_at_hand(run, piece) {
+            Some(returned) => returned?,
+            None => Box::pin(self.evaluate_piece(run, piece, ValueUse::Assigned, None, shield)).await?,
+        };
+        let name = run.result_name.as_deref().unwrap_or(&shared.live.definition.name);
+        let value = match &shared.program.returns {
+            Some(to) if fits_as_it_is(&value, to) => value,
+            Some(to) => {
+                let is_copy = self.is_variable(run, piece);
+                let taking = Taking { is_strict: self.settings.sql_mode.is_strict(), is_copy };
+                self.fit(name, value, (&from, to), taking)?
+            }
+            None => value,
+        };
+        run.returned = Some(value);
+        Ok(())
     }
 
     /// Brings what a statement has put into variables to the program's slots.

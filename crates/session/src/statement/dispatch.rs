@@ -36,18 +36,7 @@ impl Session {
         {
             return Ok(done);
         }
-        if commits_implicitly(kind) {
-            self.require_no_owned_transaction()?;
-            self.commit_open(shield).await?;
-        }
-        if is_schema_change(kind) || is_account_statement(kind) {
-            self.require_write_access()?;
-        }
-        self.require_statement(kind)?;
-        self.check_locked_change(kind)?;
-        self.close_handlers(kind)?;
-        self.pass_before(kind).await?;
-        self.pass_backup_lock(kind).await?;
+        self.admit(kind, shield).await?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.
         match *kind {
@@ -60,12 +49,7 @@ impl Session {
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
-            Do(expressions) => {
-                self.programs.drops_values = true;
-                let values = Box::pin(self.evaluate(expressions, request, shield)).await;
-                self.programs.drops_values = false;
-                values.map(|_| Done::ok())
-            }
+            Do(expressions) => self.evaluate_and_drop(expressions, request, shield).await,
             SetTransaction(asked) => self.set_transaction(asked),
             StartTransaction(asked) => self.start_transaction(Some(asked), shield).await,
             Begin => self.start_transaction(None, shield).await,
@@ -101,15 +85,52 @@ impl Session {
             TruncateTable(statement) if self.names_system_table(statement.table) => {
                 self.families.carry_out(self, request, shield, sink).await
             }
-            _ if is_schema_change(kind) => {
-                let changed = self.families.carry_out(self, request, shield, sink).await;
-                self.definition_text = None;
-                let done = changed?;
-                self.move_table_locks(kind).await?;
-                Ok(done)
-            }
+            _ if is_schema_change(kind) => self.change_schema(request, shield, sink).await,
             _ => self.families.carry_out(self, request, shield, sink).await,
         }
+    }
+
+    /// Ends the open transaction where the kind of statement does, and asks whatever may refuse the statement or make it wait.
+    async fn admit(&mut self, kind: &StatementKind<'_>, shield: &Shield) -> Result<(), SqlError> {
+        if commits_implicitly(kind) {
+            self.require_no_owned_transaction()?;
+            self.commit_open(shield).await?;
+        }
+        if is_schema_change(kind) || is_account_statement(kind) {
+            self.require_write_access()?;
+        }
+        self.require_statement(kind)?;
+        self.check_locked_change(kind)?;
+        self.close_handlers(kind)?;
+        self.pass_before(kind).await?;
+        self.pass_backup_lock(kind).await
+    }
+
+    /// DO: expressions whose values nobody sees.
+    async fn evaluate_and_drop(
+        &mut self,
+        expressions: &[parser::ast::Expr<'_>],
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        self.programs.drops_values = true;
+        let values = Box::pin(self.evaluate(expressions, request, shield)).await;
+        self.programs.drops_values = false;
+        values.map(|_| Done::ok())
+    }
+
+    /// The family's work; tables that LOCK TABLES holds keep their locks under their new names.
+    async fn change_schema(
+        &mut self,
+        request: Request<'_>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let changed = self.families.carry_out(self, request, shield, sink).await;
+        self.definition_text = None;
+        let done = changed?;
+        self.move_table_locks(&request.statement.kind).await?;
+        Ok(done)
     }
 
     /// What the lock of all tables and a server that only reads stop, as far as the kind of statement tells.

@@ -175,12 +175,7 @@ impl Session {
         eval.is_strict_change = is_strict;
         let exec_settings = self.exec_settings(plan);
         let viewer = self.viewer();
-        for condition in &plan.conditions {
-            if is_strict && executor::is_raised(condition) {
-                return Err(condition.error.clone());
-            }
-            self.shared.diagnostics.lock().add(condition.clone());
-        }
+        self.tell_conditions(plan, is_strict)?;
         let is_inside_program = self.programs.is_inside_statement();
         if is_inside_program {
             self.check_not_busy(plan)?;
@@ -215,11 +210,7 @@ impl Session {
             Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
         };
         process.counters.add_work(&context.work);
-        let used = context.uses.all().map(|used| {
-            let executor::TableUse { table, index, fetched, inserted, updated, deleted } = *used;
-            (table.0, index, RowCounts { fetched, inserted, updated, deleted })
-        });
-        process.figures.count_tables(used);
+        count_tables(&process, &context.uses);
         self.programs.busy.truncate(busy);
         let outcome = outcome?;
         if plan.is_change() {
@@ -234,6 +225,17 @@ impl Session {
                 .map_err(session_state::transaction_control::transaction_error)?;
         }
         Ok(outcome)
+    }
+
+    /// The conditions that planning has met; one that a strict change raises ends the statement.
+    fn tell_conditions(&self, plan: &Plan, is_strict: bool) -> Result<(), SqlError> {
+        for condition in &plan.conditions {
+            if is_strict && executor::is_raised(condition) {
+                return Err(condition.error.clone());
+            }
+            self.shared.diagnostics.lock().add(condition.clone());
+        }
+        Ok(())
     }
 
     /// Has new statistics made of the tables that the plan has changed, where enough has been.
@@ -342,4 +344,13 @@ impl Session {
 
 fn explicit_of_update(set_id: u64, before: u64) -> u64 {
     if set_id == before { 0 } else { set_id }
+}
+
+/// What a statement did with each table, for the figures of its session.
+fn count_tables(process: &instance::ProcessEntry, uses: &executor::TableUses) {
+    let used = uses.all().map(|used| {
+        let executor::TableUse { table, index, fetched, inserted, updated, deleted } = *used;
+        (table.0, index, RowCounts { fetched, inserted, updated, deleted })
+    });
+    process.figures.count_tables(used);
 }
