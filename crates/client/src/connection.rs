@@ -97,15 +97,9 @@ impl Connection {
     }
 
     async fn log_in(&mut self, dsn: &Dsn, greeting: Greeting, is_private: bool) -> Result<()> {
-        let head = |out: &mut Vec<u8>, capabilities: u32| {
-            out.extend_from_slice(&capabilities.to_le_bytes());
-            out.extend_from_slice(&PACKET_MAX.to_le_bytes());
-            out.push(COLLATION);
-            out.extend_from_slice(&[0; 23]);
-        };
         if self.capabilities & greeting::SSL != 0 {
             let at = self.stream.begin_packet();
-            head(&mut self.stream.out, self.capabilities);
+            put_head(&mut self.stream.out, self.capabilities);
             self.stream.end_packet(at);
             self.stream.flush().await?;
             let Socket::Tcp(socket) = std::mem::replace(&mut self.stream.socket, Socket::Gone) else {
@@ -113,23 +107,28 @@ impl Connection {
             };
             self.stream.socket = Socket::Tls(Box::new(tls::encrypt(dsn, socket).await?));
         }
-        let mut plugin = greeting.plugin;
+        let Greeting { mut plugin, salt, .. } = greeting;
         if plugin.is_empty() {
             plugin = "mysql_native_password".into();
         }
-        let mut salt = greeting.salt;
         // A method that this client lacks may be the server's default only; the account's own comes with the switch.
         let proof = auth::proof(&plugin, &dsn.password, &salt, is_private).unwrap_or_default();
+        self.introduce(dsn, &plugin, &proof).await?;
+        self.prove(dsn, salt, is_private).await
+    }
+
+    /// Who logs in, by which method, and the first proof.
+    async fn introduce(&mut self, dsn: &Dsn, plugin: &str, proof: &[u8]) -> Result<()> {
         let at = self.stream.begin_packet();
         let out = &mut self.stream.out;
-        head(out, self.capabilities);
+        put_head(out, self.capabilities);
         out.extend_from_slice(dsn.user.as_bytes());
         out.push(0);
         if self.capabilities & greeting::PLUGIN_AUTH_LENENC != 0 {
-            put_field(out, &proof);
+            put_field(out, proof);
         } else {
             out.push(proof.len() as u8);
-            out.extend_from_slice(&proof);
+            out.extend_from_slice(proof);
         }
         if self.capabilities & greeting::CONNECT_WITH_DB != 0 {
             out.extend_from_slice(dsn.database.as_bytes());
@@ -140,7 +139,11 @@ impl Connection {
             out.push(0);
         }
         self.stream.end_packet(at);
-        self.stream.flush().await?;
+        self.stream.flush().await
+    }
+
+    /// Answers what the server asks until it lets the client in.
+    async fn prove(&mut self, dsn: &Dsn, mut salt: Vec<u8>, is_private: bool) -> Result<()> {
         loop {
             let range = self.stream.next_packet().await?;
             let packet = self.stream.packet(range).to_vec();
@@ -149,7 +152,7 @@ impl Connection {
                 Some(0xff) => return Err(server_error(&packet)),
                 Some(0xfe) => {
                     let mut reader = Reader::new(&packet[1..]);
-                    plugin = String::from_utf8_lossy(reader.zero_ended()?).into_owned();
+                    let plugin = String::from_utf8_lossy(reader.zero_ended()?).into_owned();
                     salt = reader.rest.strip_suffix(&[0]).unwrap_or(reader.rest).to_vec();
                     let proof = auth::proof(&plugin, &dsn.password, &salt, is_private)?;
                     if proof == [1] && !dsn.asks_for_key {
@@ -367,4 +370,12 @@ impl Connection {
         // The server may be gone already; then there is nobody to say it to.
         let _ = self.flush().await;
     }
+}
+
+/// What both the request for TLS and the introduction begin with.
+fn put_head(out: &mut Vec<u8>, capabilities: u32) {
+    out.extend_from_slice(&capabilities.to_le_bytes());
+    out.extend_from_slice(&PACKET_MAX.to_le_bytes());
+    out.push(COLLATION);
+    out.extend_from_slice(&[0; 23]);
 }

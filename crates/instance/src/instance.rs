@@ -133,6 +133,19 @@ pub struct Instance {
     started_unix_us: i64,
 }
 
+/// The accounts of the store, or of a new store: root alone.
+async fn stored_accounts(catalog: &Arc<Catalog>, root_password: &str) -> Result<AccountStore, SqlError> {
+    match &catalog.stored_settings().accounts {
+        Some(bytes) => AccountStore::decode(bytes)
+            .map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"the stored accounts are damaged"])),
+        None => {
+            let accounts = AccountStore::with_root(root_password);
+            store_accounts(catalog, &accounts).await?;
+            Ok(accounts)
+        }
+    }
+}
+
 impl Instance {
     /// Loads the data dictionary (creating it in a new store) and applies the configured variables.
     pub async fn open(
@@ -144,15 +157,7 @@ impl Instance {
         apply_stored_variables(&globals, &catalog.stored_settings().variables);
         apply_variables(&globals, &config)?;
         globals.set(VariableId::known("gtid_executed"), globals.by_name(GTID_PURGED));
-        let accounts = match &catalog.stored_settings().accounts {
-            Some(bytes) => AccountStore::decode(bytes)
-                .map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"the stored accounts are damaged"]))?,
-            None => {
-                let accounts = AccountStore::with_root(&config.initial_root_password);
-                store_accounts(&catalog, &accounts).await?;
-                accounts
-            }
-        };
+        let accounts = stored_accounts(&catalog, &config.initial_root_password).await?;
         let memory = Arc::new(ServerMemory::new(config.session_memory_bytes));
         memory.limit_tracked(globals.by_name("global_connection_memory_limit").as_unsigned());
         let persisted = catalog.stored_settings().variables.iter();

@@ -61,38 +61,11 @@ impl PlanShape {
                 self.reads_without_index = true;
                 *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
             }
-            NodeKind::Table(access) => match &access.path {
-                path @ (AccessPath::FullScan | AccessPath::IndexScan { .. }) => {
-                    self.reads_without_index |= matches!(path, AccessPath::FullScan);
-                    *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
-                }
-                AccessPath::Ranges { ranges, .. } if !is_lookup(ranges) => {
-                    *if is_inner { &mut self.range_joins } else { &mut self.ranges } += 1;
-                }
-                AccessPath::Groups { .. } | AccessPath::Skip { .. } | AccessPath::Merge(_) => {
-                    *if is_inner { &mut self.range_joins } else { &mut self.ranges } += 1;
-                }
-                _ => {}
-            },
-            NodeKind::Derived { input, .. } => {
-                self.has_sources = true;
-                self.kept_sets += 1;
-                self.visit(input, false);
-            }
-            NodeKind::JsonTable(_) => {
-                self.has_sources = true;
-                self.kept_sets += 1;
-            }
-            NodeKind::Lateral(lateral) => {
-                self.has_sources = true;
-                self.kept_sets += 1;
-                self.visit(&lateral.input, false);
-            }
-            NodeKind::Common(table) => {
-                self.has_sources = true;
-                self.kept_sets += 1;
-                self.visit(&table.input, false);
-            }
+            NodeKind::Table(access) => self.visit_path(&access.path, is_inner),
+            NodeKind::Derived { input, .. } => self.visit_kept(Some(input)),
+            NodeKind::JsonTable(_) => self.visit_kept(None),
+            NodeKind::Lateral(lateral) => self.visit_kept(Some(&lateral.input)),
+            NodeKind::Common(table) => self.visit_kept(Some(&table.input)),
             NodeKind::Round(_) => self.has_sources = true,
             NodeKind::Recursive(recursive) => {
                 self.visit(&recursive.seed, false);
@@ -140,6 +113,32 @@ impl PlanShape {
                 self.visit(&initialise.input, is_inner);
                 initialise.initialisers.iter().for_each(|initialiser| self.visit(&initialiser.query, false));
             }
+        }
+    }
+
+    fn visit_path(&mut self, path: &AccessPath, is_inner: bool) {
+        match path {
+            AccessPath::FullScan | AccessPath::IndexScan { .. } => {
+                self.reads_without_index |= matches!(path, AccessPath::FullScan);
+                *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
+            }
+            AccessPath::Ranges { ranges, .. } if is_lookup(ranges) => {}
+            AccessPath::Ranges { .. }
+            | AccessPath::Groups { .. }
+            | AccessPath::Skip { .. }
+            | AccessPath::Merge(_) => {
+                *if is_inner { &mut self.range_joins } else { &mut self.ranges } += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Rows in FROM that are kept before they are read.
+    fn visit_kept(&mut self, input: Option<&Node>) {
+        self.has_sources = true;
+        self.kept_sets += 1;
+        if let Some(input) = input {
+            self.visit(input, false);
         }
     }
 }

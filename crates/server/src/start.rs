@@ -217,27 +217,7 @@ fn open_store(
     let environment = env::real_env(directory.path(), spawner)
         .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
     let (binary_log, archive) = (BinaryLogPlan::of(settings), ArchivePlan::of(settings)?);
-    let options = EngineOptions {
-        keep_log_from: None,
-        page_size_bytes: settings.page_size_bytes,
-        buffer_pool_bytes: settings.buffer_pool_bytes,
-        // Growth beyond the machine's memory would only be paged out again.
-        buffer_pool_bytes_max: settings
-            .buffer_pool_bytes_max(machine::memory_bytes(), env::real::address_space_limit()),
-        loads_hot_pages: settings.loads_hot_pages,
-        redo_capacity_bytes: settings.redo_capacity_bytes,
-        redo_memory_bytes: 0,
-        undo_memory_bytes: 0,
-        version_memory_bytes: 0,
-        late_change_bytes: None,
-        page_log_bytes: None,
-        packing: if settings.packs_pages { Packing::WhenWorthwhile } else { Packing::Never },
-        flush_at_commit: match settings.flush_log_at_commit {
-            0 => FlushAtCommit::Lazy,
-            1 => FlushAtCommit::Durable,
-            _ => FlushAtCommit::Written,
-        },
-    };
+    let options = engine_options(settings);
     let logs = logs.clone();
     let hint = directory.hint_of_missing_files();
     let data_directory = directory.path().to_owned();
@@ -272,6 +252,31 @@ fn open_store(
         }
         Ok((server, archive))
     })?
+}
+
+/// What the settings give the engine; whose log is to be kept, the start adds.
+fn engine_options(settings: &Settings) -> EngineOptions {
+    EngineOptions {
+        keep_log_from: None,
+        page_size_bytes: settings.page_size_bytes,
+        buffer_pool_bytes: settings.buffer_pool_bytes,
+        // Growth beyond the machine's memory would only be paged out again.
+        buffer_pool_bytes_max: settings
+            .buffer_pool_bytes_max(machine::memory_bytes(), env::real::address_space_limit()),
+        loads_hot_pages: settings.loads_hot_pages,
+        redo_capacity_bytes: settings.redo_capacity_bytes,
+        redo_memory_bytes: 0,
+        undo_memory_bytes: 0,
+        version_memory_bytes: 0,
+        late_change_bytes: None,
+        page_log_bytes: None,
+        packing: if settings.packs_pages { Packing::WhenWorthwhile } else { Packing::Never },
+        flush_at_commit: match settings.flush_log_at_commit {
+            0 => FlushAtCommit::Lazy,
+            1 => FlushAtCommit::Durable,
+            _ => FlushAtCommit::Written,
+        },
+    }
 }
 
 /// Removes what an end in the middle of a RESTORE TABLE has left, and lets new ones and repairs of pages begin.

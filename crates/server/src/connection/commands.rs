@@ -136,10 +136,7 @@ async fn serve_commands(
             Some(After::ChangeUser(introduction)) => {
                 prepared.clear();
                 let limit = seconds(limits.net_read_timeout_s);
-                if let Err(end) = change_user(client, session, &introduction, limit).await {
-                    if let End::Refused(error) = end {
-                        write_error(&mut client.writer, client.protocol.capabilities(), &error);
-                    }
+                if !has_changed_user(client, session, &introduction, limit).await {
                     break;
                 }
                 settings_touched = true;
@@ -174,6 +171,20 @@ async fn serve_commands(
     }
     session.instance().gauges().count_aborted_client();
     Departure::Over
+}
+
+/// False when the client is refused, which it is told, or gone.
+async fn has_changed_user(
+    client: &mut Client,
+    session: &mut Session,
+    introduction: &Introduction,
+    limit: Duration,
+) -> bool {
+    let changed = change_user(client, session, introduction, limit).await;
+    if let Err(End::Refused(error)) = &changed {
+        write_error(&mut client.writer, client.protocol.capabilities(), error);
+    }
+    changed.is_ok()
 }
 
 /// False when the client is gone.
@@ -298,10 +309,7 @@ impl Context<'_> {
                 self.writer.statistics(&text);
             }
             Command::Debug => match self.session.log_state() {
-                Ok(ok) => {
-                    let status = wire_status(ok.status);
-                    self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
-                }
+                Ok(ok) => self.end_with(ok.status),
                 Err(error) => self.refuse(&error),
             },
             Command::ProcessKill(id) => {
@@ -316,14 +324,19 @@ impl Context<'_> {
             }
             Command::SetMultiStatements(on) => {
                 self.session.set_multi_statements(on);
-                let status = wire_status(self.session.ok_info().status);
-                self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
+                self.end_with(self.session.ok_info().status);
                 return After::SetMultiStatements(on);
             }
             Command::FieldList { table, pattern } => self.field_list(table, pattern).await,
             Command::ChangeUser(change) => return After::ChangeUser(Introduction::from_change(&change)),
         }
         After::Continue
+    }
+
+    /// The end of a result without rows, which tells the status.
+    fn end_with(&mut self, status: session::StatusFlags) {
+        let status = wire_status(status);
+        self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
     }
 
     fn answer(&mut self, result: Result<session::OkInfo, SqlError>) {
