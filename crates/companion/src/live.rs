@@ -116,7 +116,21 @@ impl Live {
         let seconds = self.last.elapsed().as_secs_f64().max(0.1);
         self.last = Instant::now();
         let sessions = self.sessions().await?;
-        let statements = match self.statements.take() {
+        let statements = self.statements_table(seconds, &sessions).await?;
+        let waits = self.waits_table(seconds, &sessions).await?;
+        let files = self.files_table(seconds).await?;
+        let locks = self.waiting.table(&mut self.sampler, &sessions).await?;
+        let mut tables = vec![statements, locks, waits, files];
+        tables.extend(self.replicating.table(&mut self.sampler).await?);
+        tables.extend(unseen_table(&self.unseen));
+        for table in &mut tables {
+            table.rows.truncate(ROWS_MAX);
+        }
+        Ok(tables)
+    }
+
+    async fn statements_table(&mut self, seconds: f64, sessions: &[Session]) -> client::Result<Table> {
+        Ok(match self.statements.take() {
             Some(before) => {
                 let now = self.grown(STATEMENTS).await?.unwrap_or_default();
                 let rows = differences(&before, &now, seconds, 1, |[count, ms, lock_ms, examined, sent]| {
@@ -145,9 +159,12 @@ impl Live {
                     rows,
                 }
             }
-            None => statements_of_sessions(&sessions),
-        };
-        let waits = match self.waits.take() {
+            None => statements_of_sessions(sessions),
+        })
+    }
+
+    async fn waits_table(&mut self, seconds: f64, sessions: &[Session]) -> client::Result<Table> {
+        Ok(match self.waits.take() {
             Some(before) => {
                 let now = self.grown(WAITS).await?.unwrap_or_default();
                 let rows = differences(&before, &now, seconds, 1, |[count, ms]| vec![rate(count), rate(ms)]);
@@ -159,9 +176,12 @@ impl Live {
                     rows,
                 }
             }
-            None => self.waits_of_counters(&sessions),
-        };
-        let files = match self.files.take() {
+            None => self.waits_of_counters(sessions),
+        })
+    }
+
+    async fn files_table(&mut self, seconds: f64) -> client::Result<Table> {
+        Ok(match self.files.take() {
             Some(before) => {
                 let now = self.grown(FILES).await?.unwrap_or_default();
                 let rows =
@@ -185,15 +205,7 @@ impl Live {
                 }
             }
             None => self.files_of_counters(),
-        };
-        let locks = self.waiting.table(&mut self.sampler, &sessions).await?;
-        let mut tables = vec![statements, locks, waits, files];
-        tables.extend(self.replicating.table(&mut self.sampler).await?);
-        tables.extend(unseen_table(&self.unseen));
-        for table in &mut tables {
-            table.rows.truncate(ROWS_MAX);
-        }
-        Ok(tables)
+        })
     }
 
     async fn sessions(&mut self) -> client::Result<Vec<Session>> {

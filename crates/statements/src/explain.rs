@@ -140,14 +140,19 @@ impl Caller<'_> {
         };
         match (explain.into, done) {
             (Some(variable), Done::Made(rows)) => {
-                let document = rows.rows.into_iter().flatten().next().unwrap_or(Value::Null);
-                let collation = collation::Charset::Utf8mb4.default_collation();
-                let column_type = ColumnType { collation, ..ColumnType::new(TypeKind::LongText) };
-                self.shared().set_user_variable(&variable.name.to_lowercase(), document, column_type)?;
+                self.keep_document(variable.name, rows)?;
                 Ok(Done::ok())
             }
             (_, done) => Ok(done),
         }
+    }
+
+    /// EXPLAIN .. INTO: the document becomes the value of a variable.
+    fn keep_document(&self, variable: &str, rows: MadeRows) -> Result<(), SqlError> {
+        let document = rows.rows.into_iter().flatten().next().unwrap_or(Value::Null);
+        let collation = collation::Charset::Utf8mb4.default_collation();
+        let column_type = ColumnType { collation, ..ColumnType::new(TypeKind::LongText) };
+        self.shared().set_user_variable(&variable.to_lowercase(), document, column_type)
     }
 
     /// What the query means, name by name. Changes have no such text.

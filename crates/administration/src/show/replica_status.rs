@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use binlog::GtidSet;
 use datum::{SqlError, Value};
-use instance::replication::{Channel, Failure, FilterKind, FilterRule, Part, ReceiverState};
+use instance::replication::{
+    Channel, ChannelStatus, Failure, FilterKind, FilterRule, Part, ReceiverState, SourceSettings,
+};
 use instance::unix_now_us;
 
 use crate::caller::Caller;
@@ -117,28 +119,13 @@ impl Caller<'_> {
         let status = channel.status.lock().clone();
         let applied = channel.applied();
         let until = channel.until.lock().clone();
-        let text = |text: &str| Value::bytes(text);
-        let number = |number: u64| Value::bytes(number.to_string());
-        let yes = |set: bool| Value::bytes(if set { "Yes" } else { "No" });
-        let none = || Value::bytes("");
-        let (receiver, applier) = (&status.receiver_failure, &status.applier_failure);
-        let ids: Vec<String> = settings.ignore_server_ids.iter().map(u64::to_string).collect();
-        let now = unix_now_us() / 1_000_000;
+        let applier = &status.applier_failure;
         let receives = match status.receiver {
             ReceiverState::On => "Yes",
             ReceiverState::Connecting => "Connecting",
             ReceiverState::Off => "No",
         };
         let applies = channel.is_running(Part::Applier);
-        let behind = match (applies, status.receiver, status.event_second) {
-            (true, ReceiverState::On, 0) => number(0),
-            (true, _, second) if second > 0 => number(now.saturating_sub(u64::from(second))),
-            _ => Value::Null,
-        };
-        let remaining = match status.delayed_until {
-            0 => Value::Null,
-            until => number(until.saturating_sub(now)),
-        };
         let mut row = vec![
             text(status.receiver_doing),
             text(&settings.host),
@@ -167,7 +154,35 @@ impl Caller<'_> {
             text(&settings.ssl_ca),
         ]);
         row.extend((0..4).map(|_| none()));
+        row.extend(self.state_cells(&settings, &status, applies));
         row.extend([
+            text(&executed.to_string()),
+            number(u64::from(settings.auto_position)),
+            text(&shown_filter(channel, FilterKind::RewriteDatabase)),
+            text(&channel.name),
+            none(),
+            none(),
+            number(u64::from(settings.get_public_key)),
+            none(),
+        ]);
+        row
+    }
+
+    /// From the seconds behind the source to the identifiers that were retrieved.
+    fn state_cells(&self, settings: &SourceSettings, status: &ChannelStatus, applies: bool) -> Vec<Value> {
+        let (receiver, applier) = (&status.receiver_failure, &status.applier_failure);
+        let ids: Vec<String> = settings.ignore_server_ids.iter().map(u64::to_string).collect();
+        let now = unix_now_us() / 1_000_000;
+        let behind = match (applies, status.receiver, status.event_second) {
+            (true, ReceiverState::On, 0) => number(0),
+            (true, _, second) if second > 0 => number(now.saturating_sub(u64::from(second))),
+            _ => Value::Null,
+        };
+        let remaining = match status.delayed_until {
+            0 => Value::Null,
+            until => number(until.saturating_sub(now)),
+        };
+        vec![
             behind,
             yes(settings.ssl_verify),
             number(u64::from(receiver.number)),
@@ -188,16 +203,7 @@ impl Caller<'_> {
             none(),
             none(),
             text(&status.retrieved.to_string()),
-            text(&executed.to_string()),
-            number(u64::from(settings.auto_position)),
-            text(&shown_filter(channel, FilterKind::RewriteDatabase)),
-            text(&channel.name),
-            none(),
-            none(),
-            number(u64::from(settings.get_public_key)),
-            none(),
-        ]);
-        row
+        ]
     }
 
     /// As the error log has moments in MySQL: `yymmdd hh:mm:ss`.
@@ -211,4 +217,20 @@ impl Caller<'_> {
         let digits: Vec<u8> = text.iter().copied().skip(2).filter(|byte| *byte != b'-').collect();
         Value::Bytes(digits)
     }
+}
+
+fn text(text: &str) -> Value {
+    Value::bytes(text)
+}
+
+fn number(number: u64) -> Value {
+    Value::bytes(number.to_string())
+}
+
+fn yes(set: bool) -> Value {
+    Value::bytes(if set { "Yes" } else { "No" })
+}
+
+fn none() -> Value {
+    Value::bytes("")
 }

@@ -126,26 +126,7 @@ impl Caller<'_> {
     ) -> Result<MadeRows, SqlError> {
         let pattern = name_pattern(filter);
         let database = self.shown_database(database)?;
-        let mut rows = MadeRows::new(&[
-            MadeColumn::Text("Name", 64),
-            MadeColumn::NullableText("Engine", 64),
-            MadeColumn::NullableNumber("Version"),
-            MadeColumn::NullableText("Row_format", 10),
-            MadeColumn::NullableNumber("Rows"),
-            MadeColumn::NullableNumber("Avg_row_length"),
-            MadeColumn::NullableNumber("Data_length"),
-            MadeColumn::NullableNumber("Max_data_length"),
-            MadeColumn::NullableNumber("Index_length"),
-            MadeColumn::NullableNumber("Data_free"),
-            MadeColumn::NullableNumber("Auto_increment"),
-            MadeColumn::DateTime("Create_time"),
-            MadeColumn::DateTime("Update_time"),
-            MadeColumn::DateTime("Check_time"),
-            MadeColumn::NullableText("Collation", 64),
-            MadeColumn::NullableNumber("Checksum"),
-            MadeColumn::NullableText("Create_options", 256),
-            MadeColumn::Text("Comment", 2048),
-        ]);
+        let mut rows = MadeRows::new(&STATUS_COLUMNS);
         for table in self.instance().virtual_tables.of_database(&database) {
             rows.push(virtual_status(table.definition()));
         }
@@ -193,10 +174,31 @@ impl Caller<'_> {
     }
 }
 
+/// What SHOW TABLE STATUS tells of a table.
+const STATUS_COLUMNS: [MadeColumn; 18] = [
+    MadeColumn::Text("Name", 64),
+    MadeColumn::NullableText("Engine", 64),
+    MadeColumn::NullableNumber("Version"),
+    MadeColumn::NullableText("Row_format", 10),
+    MadeColumn::NullableNumber("Rows"),
+    MadeColumn::NullableNumber("Avg_row_length"),
+    MadeColumn::NullableNumber("Data_length"),
+    MadeColumn::NullableNumber("Max_data_length"),
+    MadeColumn::NullableNumber("Index_length"),
+    MadeColumn::NullableNumber("Data_free"),
+    MadeColumn::NullableNumber("Auto_increment"),
+    MadeColumn::DateTime("Create_time"),
+    MadeColumn::DateTime("Update_time"),
+    MadeColumn::DateTime("Check_time"),
+    MadeColumn::NullableText("Collation", 64),
+    MadeColumn::NullableNumber("Checksum"),
+    MadeColumn::NullableText("Create_options", 256),
+    MadeColumn::Text("Comment", 2048),
+];
+
 /// A virtual table has no storage to tell of, and a view not even an engine.
 fn virtual_status(table: &TableDef) -> Vec<Value> {
-    const COLUMN_COUNT: usize = 18;
-    let mut row = vec![Value::Null; COLUMN_COUNT];
+    let mut row = vec![Value::Null; STATUS_COLUMNS.len()];
     row[0] = Value::bytes(&table.name);
     if table.database != catalog::INFORMATION_SCHEMA {
         row[1] = Value::bytes(&table.engine);
