@@ -119,10 +119,8 @@ impl Walk {
                 self.derived(node, (input, "DERIVED"), place.is_filtered(filter), place);
             }
             NodeKind::JsonTable(table) => {
-                let words = [
-                    (true, "Table function: json_table; Using temporary"),
-                    (place.is_filtered(&table.filter), "Using where"),
-                ];
+                let made = "Table function: json_table; Using temporary";
+                let words = [(true, made), (place.is_filtered(&table.filter), "Using where")];
                 self.scan(Some(node), place, table.alias.clone(), &words);
             }
             NodeKind::Lateral(lateral) => {
@@ -136,9 +134,7 @@ impl Walk {
             }
             NodeKind::Recursive(recursive) => {
                 self.block(&recursive.seed, place.id, place.select_type);
-                for branch in &recursive.branches {
-                    self.new_block(&branch.query, "UNION");
-                }
+                recursive.branches.iter().for_each(|branch| self.new_block(&branch.query, "UNION"));
             }
             NodeKind::Filter { input, .. } => self.node(input, place.below(Above { filter: true, ..above })),
             NodeKind::Project { input, .. }
@@ -173,9 +169,7 @@ impl Walk {
             }
             NodeKind::Initialise(initialise) => {
                 self.node(&initialise.input, place);
-                for initialiser in initialise.shown() {
-                    self.new_block(&initialiser.query, "SUBQUERY");
-                }
+                initialise.shown().for_each(|shown| self.new_block(&shown.query, "SUBQUERY"));
             }
         }
     }

@@ -64,14 +64,9 @@ impl Planner<'_> {
             })),
             SourceKind::Lateral(lateral) => {
                 let lateral = *lateral.take().expect("each derived table is placed once");
-                NodeKind::Lateral(Box::new(Lateral {
-                    input: Box::new(lateral.node),
-                    alias,
-                    correlation: lateral.correlation,
-                    slots: lateral.slots,
-                    projection,
-                    filter: conditions,
-                }))
+                let (correlation, slots) = (lateral.correlation, lateral.slots);
+                let (input, filter) = (Box::new(lateral.node), conditions);
+                NodeKind::Lateral(Box::new(Lateral { input, alias, correlation, slots, projection, filter }))
             }
             SourceKind::Round(round) => {
                 NodeKind::Round(Box::new(RoundScan { round: *round, alias, projection, filter: conditions }))

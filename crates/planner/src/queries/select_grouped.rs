@@ -34,7 +34,7 @@ impl Planner<'_> {
         tree: Option<JoinTree>,
         bound: &mut BoundSelect,
     ) -> Result<Node, SqlError> {
-        let groups = bound.groups.take().unwrap_or_default();
+        let mut groups = bound.groups.take().unwrap_or_default();
         let explicit = !groups.is_empty();
         let single = !explicit;
         if single {
@@ -46,7 +46,6 @@ impl Planner<'_> {
         let wanted = if extremes.is_empty() { wanted_groups(block, &groups) } else { None };
         let made = self.made_columns(block)?;
         let equalities = Equalities::of(block, tree.as_ref(), &conditions, made);
-        let mut groups = groups;
         let mut aggregates = std::mem::take(&mut block.aggregates);
         let unanswered = if single { unanswered_items(block, bound) } else { Vec::new() };
         let row_count = aggregates.len();

@@ -156,9 +156,7 @@ async fn serve_commands(
                     Wake::Bytes | Wake::Unsent => {}
                     Wake::Gone | Wake::Killed => break,
                     Wake::TimedOut => {
-                        client.writer.set_sequence(0);
-                        let error = error_code::ER_CLIENT_INTERACTION_TIMEOUT.plain();
-                        write_error(&mut client.writer, client.protocol.capabilities(), &error);
+                        tell_timeout(client);
                         break;
                     }
                 }
@@ -171,6 +169,13 @@ async fn serve_commands(
     }
     session.instance().gauges().count_aborted_client();
     Departure::Over
+}
+
+/// The error of a session that was idle too long, which answers no command.
+fn tell_timeout(client: &mut Client) {
+    client.writer.set_sequence(0);
+    let error = error_code::ER_CLIENT_INTERACTION_TIMEOUT.plain();
+    write_error(&mut client.writer, client.protocol.capabilities(), &error);
 }
 
 /// False when the client is refused, which it is told, or gone.

@@ -76,12 +76,7 @@ impl Session {
             }
             Deallocate(name) => self.deallocate(name),
             LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
-            UnlockTables => {
-                if !self.table_locks.is_empty() {
-                    self.commit_open(shield).await?;
-                }
-                Ok(self.unlock_tables())
-            }
+            UnlockTables => self.commit_and_unlock(shield).await,
             TruncateTable(statement) if self.names_system_table(statement.table) => {
                 self.families.carry_out(self, request, shield, sink).await
             }
@@ -117,6 +112,14 @@ impl Session {
         let values = Box::pin(self.evaluate(expressions, request, shield)).await;
         self.programs.drops_values = false;
         values.map(|_| Done::ok())
+    }
+
+    /// UNLOCK TABLES ends the transaction where there were such locks.
+    async fn commit_and_unlock(&mut self, shield: &Shield) -> Result<Done, SqlError> {
+        if !self.table_locks.is_empty() {
+            self.commit_open(shield).await?;
+        }
+        Ok(self.unlock_tables())
     }
 
     /// The family's work; tables that LOCK TABLES holds keep their locks under their new names.
