@@ -5,9 +5,11 @@
 //! used up; this crate keeps what they hand over.
 #![forbid(unsafe_code)]
 
+mod buffer;
 mod encoding;
 mod failure;
 mod file;
+mod key_order;
 mod keys;
 mod merge;
 mod partitions;
@@ -18,8 +20,9 @@ mod writer;
 pub use encoding::{read_row, read_row_into, write_row};
 pub use failure::{damaged, spill_error};
 pub use file::{BLOCK_BYTES, SpillFile};
+pub use key_order::{CompareKeys, KeyOrder};
 pub use keys::KeyRuns;
 pub use partitions::{PARTITION_COUNT, Partitions, partition_of};
 pub use reader::StreamReader;
-pub use sorter::{CompareKeys, KeyOrder, Pause, Sorter};
+pub use sorter::{Pause, Sorter};
 pub use writer::{Stream, StreamWriter};

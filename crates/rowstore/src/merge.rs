@@ -2,9 +2,10 @@
 //!
 //! Invariant: of equal keys the one of the earlier source comes first, so a merge of runs in the order in which they were
 //! made is as stable as they are.
+use crate::buffer::Buffer;
 use crate::failure::damaged;
+use crate::key_order::{KeyOrder, prefix_of};
 use crate::reader::StreamReader;
-use crate::sorter::{Buffer, KeyOrder, prefix_of};
 use datum::SqlError;
 use std::cmp::Ordering;
 use std::ops::Range;

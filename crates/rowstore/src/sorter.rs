@@ -3,15 +3,15 @@
 //! Rows gather in a buffer; when it is full they are sorted and written as a run. At the end the runs, and what is left
 //! in the buffer, are merged while they are read. Invariants: the sort is stable; with a limit no more rows are kept than
 //! can still be wanted; memory is the buffer's and two blocks for each of at most `MERGE_MAX` runs.
+use crate::buffer::Buffer;
 use crate::file::SpillFile;
+use crate::key_order::KeyOrder;
 use crate::merge::{Merge, Source};
 use crate::reader::StreamReader;
 use crate::writer::{Stream, StreamWriter};
 use datum::SqlError;
 use env::TemporarySpace;
-use std::cmp::Ordering;
 use std::future::Future;
-use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -19,9 +19,6 @@ use std::sync::Arc;
 const MERGE_MAX: usize = 64;
 /// Entries that are sorted without a pause.
 const CHUNK_ENTRIES: usize = 8192;
-/// There is room for so many when the first one comes, within so many bytes.
-const FIRST_ENTRIES: usize = 32;
-const FIRST_BYTES: usize = 16 << 10;
 /// Rows that are moved between two pauses.
 const PAUSE_ROWS: usize = 512;
 /// With a limit the buffer is not cut down before it has so many entries.
@@ -31,135 +28,6 @@ const CUT_ENTRIES_MIN: usize = 256;
 pub trait Pause {
     /// `rows` were moved since the last time.
     fn pause<'a>(&'a mut self, rows: usize) -> Pin<Box<dyn Future<Output = Result<(), SqlError>> + 'a>>;
-}
-
-/// How keys are compared.
-#[derive(Clone)]
-pub enum KeyOrder {
-    Bytes,
-    /// By a function, where no bytes have the order.
-    By(Arc<CompareKeys>),
-}
-
-pub type CompareKeys = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
-
-impl KeyOrder {
-    #[inline]
-    pub(crate) fn compare(&self, left: &[u8], right: &[u8]) -> Ordering {
-        match self {
-            KeyOrder::Bytes => left.cmp(right),
-            KeyOrder::By(compare) => compare(left, right),
-        }
-    }
-}
-
-/// The start of a key as a number: most comparisons end there.
-#[inline]
-pub(crate) fn prefix_of(order: &KeyOrder, key: &[u8]) -> u64 {
-    if !matches!(order, KeyOrder::Bytes) {
-        return 0;
-    }
-    let mut padded = [0; 8];
-    let count = key.len().min(8);
-    padded[..count].copy_from_slice(&key[..count]);
-    u64::from_be_bytes(padded)
-}
-
-/// Keys and rows in one piece of memory.
-#[derive(Default)]
-pub(crate) struct Buffer {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone, Copy)]
-struct Entry {
-    prefix: u64,
-    /// Where the key begins; the row follows it.
-    at: usize,
-    key_length: u32,
-    row_length: u32,
-}
-
-impl Buffer {
-    fn len_bytes(&self) -> usize {
-        self.bytes.len() + self.entries.len() * size_of::<Entry>()
-    }
-
-    pub(crate) fn key(&self, index: usize) -> &[u8] {
-        self.key_of(&self.entries[index])
-    }
-
-    fn key_of(&self, entry: &Entry) -> &[u8] {
-        &self.bytes[entry.at..entry.at + entry.key_length as usize]
-    }
-
-    pub(crate) fn row(&self, index: usize) -> &[u8] {
-        let entry = &self.entries[index];
-        let start = entry.at + entry.key_length as usize;
-        &self.bytes[start..start + entry.row_length as usize]
-    }
-
-    fn push(&mut self, order: &KeyOrder, key: &[u8], row: &[u8]) {
-        if self.entries.capacity() == 0 {
-            let bytes = key.len() + row.len();
-            self.bytes.reserve((bytes * FIRST_ENTRIES).min(FIRST_BYTES).max(bytes));
-            self.entries.reserve(FIRST_ENTRIES);
-        }
-        self.entries.push(Entry {
-            prefix: prefix_of(order, key),
-            at: self.bytes.len(),
-            key_length: u32::try_from(key.len()).expect("a key is smaller than 4 GiB"),
-            row_length: u32::try_from(row.len()).expect("a row is smaller than 4 GiB"),
-        });
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(row);
-    }
-
-    /// Sorts each stretch of entries; rows with equal keys stay in the order in which they came.
-    fn sort(&mut self, range: Range<usize>, order: &KeyOrder) {
-        let mut entries = std::mem::take(&mut self.entries);
-        entries[range].sort_unstable_by(|left, right| self.compare(order, left, right));
-        self.entries = entries;
-    }
-
-    fn compare(&self, order: &KeyOrder, left: &Entry, right: &Entry) -> Ordering {
-        let keys = || order.compare(self.key_of(left), self.key_of(right));
-        left.prefix.cmp(&right.prefix).then_with(keys).then(left.at.cmp(&right.at))
-    }
-
-    /// Keeps the first `keep` rows.
-    fn cut(&mut self, keep: usize, order: &KeyOrder) {
-        if self.entries.len() <= keep {
-            return;
-        }
-        let mut entries = std::mem::take(&mut self.entries);
-        if keep > 0 {
-            entries.select_nth_unstable_by(keep - 1, |left, right| self.compare(order, left, right));
-        }
-        entries.truncate(keep);
-        entries.sort_unstable_by_key(|entry| entry.at);
-        let mut kept = 0;
-        for entry in &mut entries {
-            let length = (entry.key_length + entry.row_length) as usize;
-            self.bytes.copy_within(entry.at..entry.at + length, kept);
-            entry.at = kept;
-            kept += length;
-        }
-        self.bytes.truncate(kept);
-        self.entries = entries;
-    }
-
-    /// The last key in order.
-    fn greatest(&self, order: &KeyOrder) -> Option<&[u8]> {
-        let last = self.entries.iter().max_by(|left, right| self.compare(order, left, right))?;
-        Some(self.key_of(last))
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.entries.clear();
-    }
 }
 
 pub struct Sorter {

@@ -37,6 +37,7 @@ mod write_set;
 mod entries;
 mod error;
 
+pub use crate::row_events::images::RowImages;
 pub use auto_increment::{AutoIncrement, last_until};
 pub use change::ChangeOutcome;
 pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
@@ -53,7 +54,7 @@ pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
 pub use resolver::{RowCompleter, TableResolver};
 pub use row_events::{
-    EventSettings, RowEvents, RowImages, StatementEvents, TextEvent, follow_key, note_loaded, row_events,
+    EventSettings, RowEvents, StatementEvents, TextEvent, follow_key, note_loaded, row_events,
 };
 pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell, StoredBytes};
 pub use storage_kind::StorageKind;

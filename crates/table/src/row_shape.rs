@@ -5,7 +5,7 @@ use binlog::{MapColumn, RowMetadata, TableMap, WireType};
 use datum::Value;
 use schema::{ColumnDef, IndexKind, TableDef};
 
-use crate::row_events::RowImages;
+use crate::row_events::images::RowImages;
 
 /// The columns that others see, which are those of the events.
 pub fn shown(table: &TableDef) -> impl Iterator<Item = usize> + Clone {

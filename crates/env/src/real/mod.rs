@@ -8,6 +8,7 @@ mod address_space;
 mod clock;
 mod disk;
 mod large_pages;
+mod open_file;
 mod open_files;
 mod pool;
 mod processors;

@@ -5,12 +5,14 @@
 //! to a savepoint forgets exactly what it undoes. Beyond `memory_bytes` notes go to a temporary file, and at the commit the
 //! events to one that the commit names (decision 0058). Notes are made by `change`, statements begin by `session`'s word.
 mod encoding;
+pub(crate) mod images;
 mod notes;
 mod overflow;
 #[cfg(test)]
 mod tests;
 
 use crate::error::{damaged, engine_error};
+use crate::row_events::images::RowImages;
 use crate::row_shape::{masks, shown};
 use crate::write_set::WriteSet;
 use binlog::{
@@ -25,18 +27,6 @@ use overflow::Overflow;
 use schema::TableDef;
 use std::any::Any;
 use std::sync::Arc;
-
-/// `binlog_row_image`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum RowImages {
-    /// All columns.
-    #[default]
-    Full,
-    /// The key before, what has changed after.
-    Minimal,
-    /// All columns but TEXT, BLOB and JSON that are not needed.
-    WithoutLargeObjects,
-}
 
 /// What the events of a transaction have in common.
 #[derive(Clone)]

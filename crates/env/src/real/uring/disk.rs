@@ -3,7 +3,7 @@
 //! Invariant: an operation that the kernel did in part goes on behind that part, until everything is transferred, the file
 //! ends or an error comes. Used by the reactor.
 
-use super::super::disk::OpenFile;
+use crate::real::open_file::OpenFile;
 use crate::{Completer, IoBuf, IoError, IoErrorKind, IoOp};
 use io_uring::{opcode, squeue, types};
 use std::os::fd::AsRawFd;
