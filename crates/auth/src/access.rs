@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::account::{Account, AccountName};
+use crate::account::Account;
+use crate::account_name::AccountName;
 use crate::dynamic::{DynamicPrivilege, DynamicSet};
 use crate::grants::{Grants, ObjectKey, RoutineKind, TableGrants};
 use crate::host_pattern::{ClientHost, pattern_covers, specificity, wildcard_match};

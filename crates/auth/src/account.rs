@@ -3,42 +3,14 @@
 //! Invariant: an `Account` never changes; a new password or grant makes a new one. A new password takes with it what the
 //! old one had remembered for the fast path. Called by `store` and `exchange`.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::grants::Grants;
-use crate::host_pattern::HostPattern;
 use crate::policy::{PasswordPolicy, ResourceLimits, TlsRequirement};
 use crate::proof::SHA256_LENGTH;
 use crate::usage::AccountUsage;
-
-/// `user@host`; the user part is case-sensitive, an empty one matches every user.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AccountName {
-    pub user: String,
-    pub host: HostPattern,
-}
-
-impl AccountName {
-    pub fn new(user: &str, host: &str) -> Self {
-        Self { user: user.to_owned(), host: HostPattern::new(host) }
-    }
-
-    /// `''@''`: what PROXY names for every account.
-    pub fn anybody() -> Self {
-        Self { user: String::new(), host: HostPattern::nowhere() }
-    }
-}
-
-/// As CREATE USER and SHOW GRANTS write it.
-impl fmt::Display for AccountName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.user.replace('`', "``");
-        let host = self.host.as_str().replace('`', "``");
-        write!(formatter, "`{user}`@`{host}`")
-    }
-}
 
 /// A password that was used before.
 #[derive(Clone, Debug, PartialEq, Eq)]

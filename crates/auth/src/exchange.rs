@@ -8,7 +8,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::account::{Account, AccountName};
+use crate::account::Account;
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::host_pattern::ClientHost;
 use crate::key_pair::KeyPair;

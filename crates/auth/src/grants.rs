@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::account::AccountName;
+use crate::account_name::AccountName;
 use crate::dynamic::DynamicSet;
 use crate::privilege::{Privilege, PrivilegeSet};
 

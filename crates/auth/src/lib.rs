@@ -10,6 +10,7 @@
 
 mod access;
 mod account;
+mod account_name;
 mod credential;
 mod dynamic;
 mod grants;
@@ -30,7 +31,8 @@ mod base64;
 mod encoding;
 
 pub use access::Access;
-pub use account::{Account, AccountName, FormerPassword};
+pub use account::{Account, FormerPassword};
+pub use account_name::AccountName;
 pub use credential::{Credential, random_text};
 pub use dynamic::{DynamicPrivilege, DynamicSet};
 pub use encoding::CorruptAccounts;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use crate::access::Access;
-use crate::account::{Account, AccountName};
+use crate::account::Account;
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::encoding::{self, CorruptAccounts};
 use crate::grants::Grants;

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::hmac;
 
-use crate::account::{Account, AccountName};
+use crate::account::Account;
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::plugin::Plugin;
 

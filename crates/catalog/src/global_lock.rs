@@ -8,51 +8,12 @@
 //! Invariant: whoever was counted in is counted out, and `closers` counts all `ClosedGate`s and those on their way.
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Poll, Waker};
+use std::sync::atomic::Ordering;
+use std::task::Poll;
 
-use parking_lot::Mutex;
-
+use crate::gate::CLOSER;
+use crate::gate::Gate;
 use crate::metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Gate {
-    /// Statements that change rows, definitions or accounts.
-    Changes,
-    /// Commits of transactions with changes.
-    Commits,
-    /// Changes of definitions: LOCK INSTANCE FOR BACKUP.
-    Definitions,
-}
-
-/// The upper half of a gate's state counts closers, the lower half those inside.
-const CLOSER: u64 = 1 << 32;
-
-/// Who is inside without a metadata lock.
-#[derive(Default)]
-pub(crate) struct GateState {
-    state: AtomicU64,
-    /// Closers that wait for those inside. A leaf lock.
-    closers: Mutex<Vec<Waker>>,
-}
-
-impl GateState {
-    fn try_enter(&self) -> bool {
-        let enter = |state: u64| (state < CLOSER).then_some(state + 1);
-        self.state.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter).is_ok()
-    }
-
-    fn leave(&self) {
-        let before = self.state.fetch_sub(1, Ordering::SeqCst);
-        if before >= CLOSER {
-            self.closers.lock().drain(..).for_each(Waker::wake);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.state.load(Ordering::SeqCst).is_multiple_of(CLOSER)
-    }
-}
 
 /// Lets its holder be inside a gate.
 pub struct Passage {

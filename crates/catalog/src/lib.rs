@@ -11,6 +11,7 @@ mod check;
 mod computed;
 mod dictionary;
 mod first_use;
+mod gate;
 mod global_lock;
 mod histograms;
 mod metadata_lock;
@@ -32,7 +33,8 @@ pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::{SchemaChange, put_applied};
 pub use check::{check_table, checksum_table};
 pub use computed::bind_columns;
-pub use global_lock::{ClosedGate, Gate, Passage};
+pub use gate::Gate;
+pub use global_lock::{ClosedGate, Passage};
 pub use metadata_lock::{
     Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
 };

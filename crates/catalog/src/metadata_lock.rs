@@ -25,7 +25,7 @@ use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
-use crate::global_lock::{Gate, GateState};
+use crate::gate::{Gate, GateState};
 use queue::{LockTable, Manner, Waiter};
 
 pub use name::{LockDeadlock, LockMode, LockName, LockOwner};

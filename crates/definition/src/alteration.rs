@@ -12,6 +12,7 @@ use super::conversion::Conversion;
 use super::draft::ColumnSource;
 use super::foreign_key_check::Definer;
 use super::row_maker::RowMaker;
+use crate::same_value::is_stored_alike;
 
 /// What is to become of the table.
 pub struct Alteration {
@@ -63,12 +64,6 @@ pub fn old_and_new<'a>(
         ColumnSource::Old(position) => Some((&before.definition().columns[*position].column_type, column)),
         ColumnSource::New => None,
     })
-}
-
-/// The same values, which may be NULL in one of the two only.
-pub fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
-    let nullable = before.nullable;
-    is_stored_alike(before, &ColumnType { nullable, ..after.clone() })
 }
 
 impl Alteration {
@@ -216,32 +211,6 @@ fn changed_parts(index: &IndexDef, old: &TableDef, sources: &[ColumnSource]) -> 
             && IndexPart { column: before.column, ..part.clone() } == *before
     };
     before.parts.len() != index.parts.len() || !index.parts.iter().zip(&before.parts).all(is_same)
-}
-
-fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
-    let grows =
-        matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
-    let is_number = matches!(
-        before.kind,
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong
-    );
-    let has_members = matches!(before.kind, TypeKind::Enum(_) | TypeKind::Set(_));
-    // An integer's length is a display width, its zero fill a matter of printing.
-    (before.kind == after.kind || gains_members(&before.kind, &after.kind))
-        && before.unsigned == after.unsigned
-        && before.nullable == after.nullable
-        && before.collation == after.collation
-        && (before.length == after.length || grows || is_number || has_members)
-}
-
-/// The same members with others behind them: their numbers stay.
-fn gains_members(before: &TypeKind, after: &TypeKind) -> bool {
-    match (before, after) {
-        (TypeKind::Enum(old), TypeKind::Enum(new)) | (TypeKind::Set(old), TypeKind::Set(new)) => {
-            old.len() <= new.len() && old.iter().eq(new.iter().take(old.len()))
-        }
-        _ => false,
-    }
 }
 
 /// What rows that are there have in a new column. Of a virtual one, which they lack, the value itself has no meaning.

@@ -14,12 +14,12 @@ use schema::{ForeignKeyDef, TableDef};
 use table::StorageKind;
 use variables::Settings;
 
-use super::alteration::is_same_value;
 use super::conditions::{
     ER_DROP_INDEX_FK, ER_FK_CANNOT_USE_VIRTUAL_COLUMN, ER_FK_NO_UNIQUE_INDEX_PARENT,
     ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
 };
 use super::table_name::TableName;
+use crate::same_value::is_same_value;
 
 /// Who changes a definition.
 pub trait Definer {

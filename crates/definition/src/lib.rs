@@ -29,13 +29,14 @@ mod relatives;
 mod rename;
 mod row_expression;
 mod row_maker;
+mod same_value;
 mod table_name;
 mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
     Alteration, Converter, adds_lacking_dates, begins_to_count, check_algorithm, computes_values,
-    copied_keys, is_only_named, is_same_value, needs_rebuild, newly_enforced, old_and_new,
+    copied_keys, is_only_named, needs_rebuild, newly_enforced, old_and_new,
 };
 pub use conditions::{
     ER_CHECK_CONSTRAINT_DUP_NAME, ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
@@ -52,4 +53,5 @@ pub use query_columns::{SourceColumns, add_query_columns};
 pub use relatives::referenced_by;
 pub use rename::{Names, checks_like, follow_renames};
 pub use row_maker::RowMaker;
+pub use same_value::is_same_value;
 pub use table_name::TableName;

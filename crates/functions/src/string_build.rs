@@ -9,10 +9,11 @@ use env::LONG_PIECE;
 use super::string_part::occurrences;
 use expression::BindContext;
 use expression::call::infer::{
-    MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX, cast_integer, cast_text, constant_count, counted_text, longest_text,
-    text_column, text_of_first, text_result,
+    cast_integer, cast_text, constant_count, counted_text, longest_text, text_column, text_of_first,
+    text_result,
 };
 use expression::call::text_or_null;
+use expression::call::width::{MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX};
 use expression::call::width::{own_bytes, text_width};
 use expression::{Arguments, Function};
 use expression::{Coercibility, Expr, ExprKind, ExprType};

@@ -6,7 +6,8 @@
 
 use super::CorruptAccounts;
 use super::fields::Reader;
-use crate::account::{Account, AccountName};
+use crate::account::Account;
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::dynamic::{DynamicPrivilege, DynamicSet};
 use crate::grants::Grants;

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::CorruptAccounts;
-use crate::account::{Account, AccountName, FormerPassword};
+use crate::account::{Account, FormerPassword};
+use crate::account_name::AccountName;
 use crate::credential::Credential;
 use crate::dynamic::DynamicSet;
 use crate::grants::{Grants, Origin, ProxyGrant, RoutineGrants, RoutineKind, TableGrants};

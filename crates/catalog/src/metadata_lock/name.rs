@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use schema::ProgramKind;
 
-use crate::global_lock::Gate;
+use crate::gate::Gate;
 
 /// What is locked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,12 +4,9 @@ use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use super::width::text_width;
 use crate::build::{BindContext, Reading, fraction_digits};
+use crate::call::width::{MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-
-/// Beyond so many bytes a text result is MEDIUMTEXT, and beyond those LONGTEXT, as a column of that size would have to be.
-pub const VARCHAR_BYTES_MAX: u64 = 65_535;
-pub const MEDIUM_BYTES_MAX: u64 = 16_777_215;
 
 pub fn is_text(kind: &TypeKind) -> bool {
     use TypeKind::{

@@ -2,7 +2,6 @@
 //! table that keeps one makes it INT or BIGINT by it. Called where the types of calls and of their arguments are found.
 use datum::{ColumnType, TypeKind, Value, no_warning};
 
-use super::infer::{MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX};
 use crate::build::shown_width;
 use crate::expr::{Expr, ExprKind};
 use crate::interval::IntervalUnit;
@@ -124,3 +123,8 @@ pub fn large_object_width(column: &ColumnType) -> u64 {
 fn fraction(fsp: u8) -> u64 {
     if fsp == 0 { 0 } else { u64::from(fsp) + 1 }
 }
+
+/// Beyond so many bytes a text result is MEDIUMTEXT, and beyond those LONGTEXT, as a column of that size would have to be.
+pub const VARCHAR_BYTES_MAX: u64 = 65_535;
+
+pub const MEDIUM_BYTES_MAX: u64 = 16_777_215;

@@ -31,7 +31,7 @@ const SIGNS: &[u8] = b"!$&()*+,-./:;<=>?@[]^|~%";
 
 /// Functions that exist, and those of XPath that do not here.
 fn is_function(name: &[u8]) -> bool {
-    super::parse::function_named(name).is_some()
+    crate::xpath::names::function_named(name).is_some()
 }
 
 fn is_node_type(name: &[u8]) -> bool {
@@ -76,7 +76,7 @@ fn name_token(name: &[u8], behind: &[u8]) -> Token {
         };
     }
     if behind.starts_with(b"::") {
-        return if super::parse::axis_named(name).is_some() { Token::Axis } else { Token::Identifier };
+        return if crate::xpath::names::axis_named(name).is_some() { Token::Axis } else { Token::Identifier };
     }
     match name {
         b"and" => Token::And,

@@ -5,6 +5,7 @@
 mod document;
 mod evaluate;
 mod lexer;
+mod names;
 mod node_set;
 mod parse;
 mod path;
