@@ -72,7 +72,7 @@ fn settle_variables(settings: &mut Settings, facts: &Facts) -> Result<Vec<String
         }
     } else {
         // Above what people give by hand.
-        let id = 0x4000_0000 | (crate::start::random_u64() as u32 >> 2);
+        let id = 0x4000_0000 | (crate::random::random_u64() as u32 >> 2);
         let id = if id == facts.server_id { id ^ 1 } else { id };
         last.push(format!("SET PERSIST server_id = {id}"));
         settings.variables.push(("server_id".to_owned(), id.to_string()));

@@ -6,6 +6,7 @@
 mod client;
 mod commands;
 mod definition_cache;
+mod error_reply;
 mod event_stream;
 mod idle;
 mod login;
@@ -88,6 +89,10 @@ fn go_on(worker: &Worker, client: Client<DetachedStream>, conversation: Conversa
 pub(crate) fn refuse_full(transport: Transport, shared: &Shared) {
     shared.server.gauges().count_refused();
     let mut writer = PacketWriter::new();
-    login::write_error(&mut writer, Capabilities::default(), &login::too_many_connections());
+    crate::connection::error_reply::write_error(
+        &mut writer,
+        Capabilities::default(),
+        &login::too_many_connections(),
+    );
     transport.try_send(writer.pending());
 }

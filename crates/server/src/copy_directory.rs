@@ -12,7 +12,7 @@ use std::sync::Arc;
 use env::Disk;
 use instance::Directories;
 
-use crate::data_directory::folder_of;
+use crate::folder::folder_of;
 
 const MARK: &str = "clone-unfinished";
 const OWNER_ONLY: u32 = 0o700;

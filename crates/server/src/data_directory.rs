@@ -81,12 +81,6 @@ pub(crate) fn hint_of_missing_files(path: &Path, is_new: bool) -> String {
     )
 }
 
-/// Where a file or directory lies. A name alone lies in the directory that the program was started in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new("."))
-}
-
 /// What data directories of other servers have, and ours never.
 const FOREIGN_FILES: [&str; 3] = ["ibdata1", "mysql.ibd", "aria_log_control"];
 

@@ -6,8 +6,10 @@
 
 pub mod options;
 
+mod folder;
 mod log;
 mod machine;
+mod random;
 mod version;
 
 mod attachment;

@@ -28,6 +28,7 @@ use crate::log_files::LogFiles;
 use crate::machine;
 use crate::options::Settings;
 use crate::page_repair::PageRepairs;
+use crate::random::random_u64;
 use crate::repeated::Repeated;
 use crate::restore_table::{RestorePlaces, Restorer, remove_remains};
 use crate::service_manager::ServiceManager;
@@ -353,12 +354,6 @@ fn with_file_names(settings: &Settings, directory: &DataDirectory) -> Result<Vec
         }
     }
     Ok(variables)
-}
-
-pub(crate) fn random_u64() -> u64 {
-    let mut bytes = [0; 8];
-    aws_lc_rs::rand::fill(&mut bytes).expect("the operating system gives random bytes");
-    u64::from_le_bytes(bytes)
 }
 
 struct Listening {

@@ -12,6 +12,7 @@ pub mod event_name;
 pub mod guard;
 pub mod open_handlers;
 pub mod outcome;
+pub mod prepared_list;
 pub mod privileges;
 pub mod replication_waits;
 pub mod result;

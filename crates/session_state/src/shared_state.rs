@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 
 use crate::diagnostics::Diagnostics;
 use crate::guard::within;
+use crate::prepared_list::PreparedList;
 use crate::replication_waits::{wait_for_identifiers, wait_for_position};
-use crate::sight::PreparedList;
 use instance::{Instance, ProcessEntry};
 
 struct UserVariable {

@@ -19,12 +19,13 @@ use wire::{
 
 use super::client::{Client, borrow_buffer};
 use super::definition_cache::{build, definition, definitions};
-use super::event_stream::StreamEnd;
+
 use super::idle::{IdleTimer, Wake, unless_gone, wait_for_bytes};
-use super::login::{End, Introduction, change_user, write_error};
+use super::login::{End, Introduction, change_user};
 use super::parameters::to_value;
 use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
+use crate::connection::error_reply::write_error;
 use crate::worker::{Presence, Worker, has_had_slice, next_slice, next_worker, set_begun};
 
 /// In a transaction, whose locks others may wait for, a session's slice goes on, but not for ever: a client that sends commands
@@ -519,4 +520,11 @@ impl Context<'_> {
         self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
         self.session.close_statement(info.id);
     }
+}
+
+/// How a stream ended.
+pub enum StreamEnd {
+    ReaderGone,
+    /// It has been told.
+    Over,
 }

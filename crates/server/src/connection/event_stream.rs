@@ -15,19 +15,13 @@ use wire::{BinlogDump, Confirmation, PacketReader, StatusFlags};
 
 use super::client::flush;
 use super::commands::Context;
+use crate::connection::commands::StreamEnd;
 
 /// So much is gathered before it is sent.
 const FLUSH_BYTES: usize = 64 * 1024;
 /// As MySQL calls what a stream does.
 const SENDING: &str = "Sending binlog event to replica";
 const ALL_SENT: &str = "Source has sent all binlog to replica; waiting for more updates";
-
-/// How a stream ended.
-pub(super) enum StreamEnd {
-    ReaderGone,
-    /// It has been told.
-    Over,
-}
 
 fn options_of(dump: &BinlogDump<'_>) -> Result<StreamOptions, SqlError> {
     let executed = match dump.executed {

@@ -12,11 +12,12 @@ use auth::{Account, ClientHost, ClientTls, Denial, Exchange, ExchangeStart, Plug
 use datum::{ErrorCode, SqlError, error_code};
 use instance::logs::{AuditRecord, GeneralRecord, unix_micros};
 use session::{ClientCapabilities, ConnectionInfo, Session, TlsInfo};
-use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, PacketWriter};
+use wire::{Capabilities, ChangeUser, Event, HandshakeResponse};
 
 use super::client::{Client, random_salt};
 use super::reply::write_ok;
 use crate::certificate::names_of;
+use crate::connection::error_reply::write_error;
 use crate::shared::ClientPlace;
 
 const ACCOUNT_LOCKED: ErrorCode =
@@ -341,9 +342,4 @@ fn connection_info(client: &Client, introduction: &Introduction, account: &Accou
 
 pub(super) fn too_many_connections() -> SqlError {
     error_code::ER_CON_COUNT_ERROR.plain()
-}
-
-pub(super) fn write_error(writer: &mut PacketWriter, capabilities: Capabilities, error: &SqlError) {
-    let message = error.message.as_bytes();
-    writer.error(capabilities, &ErrorReply { number: error.errno, sqlstate: error.sqlstate, message });
 }

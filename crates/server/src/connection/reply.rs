@@ -18,9 +18,9 @@ use wire::{Capabilities, OkReply, PacketReader, PacketWriter, SessionChanges, St
 
 use super::client::{borrow_buffer, flush};
 use super::definition_cache::definitions;
-use super::login::write_error;
 use super::stream::Stream;
 use super::value_encoding::{binary_row, text_row};
+use crate::connection::error_reply::write_error;
 
 /// The first byte of the packet that asks the client for a file.
 const ASKS_FOR_FILE: u8 = 0xfb;

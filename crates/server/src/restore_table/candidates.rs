@@ -13,7 +13,7 @@ use env::local::{ThreadSpawner, block_on};
 
 use crate::backup_file::read_key;
 use crate::copy_directory::refuse_unfinished;
-use crate::data_directory::folder_of;
+use crate::folder::folder_of;
 
 /// A backup that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -95,7 +95,7 @@ fn run(places: &RestorePlaces, order: RestoreOrder) -> Result<RestoredTable, Sql
     let runtime = runtime.map_err(|error| fault(&error.to_string()))?;
     let reach = places.archive.as_ref().map(|archive| runtime.block_on(archive.catch_up(CATCH_UP_US_MAX)));
     check_kill(&order.process)?;
-    let work = WorkDirectory::create(&places.data_directory, crate::start::random_u64());
+    let work = WorkDirectory::create(&places.data_directory, crate::random::random_u64());
     let work = work.map_err(|error| fault(&format!("cannot make a directory: {error}")))?;
     let (restored, name) = restore(places, &order, reach, &work)?;
     order.instance.log(&format!(
@@ -246,7 +246,7 @@ async fn copy_from(
     let name =
         |(database, table): &(String, String)| TableName { database: database.clone(), table: table.clone() };
     let (table, new) = (name(&order.table), name(&order.new));
-    let number = format!("restoring_{:016x}", crate::start::random_u64());
+    let number = format!("restoring_{:016x}", crate::random::random_u64());
     let loading = TableName { table: number, ..new.clone() };
     let expected = source.look_at(&table).await?;
     let (foreign_keys, triggers) = source.left_out(&table).await?;

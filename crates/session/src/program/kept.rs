@@ -20,6 +20,7 @@ use parser::{Piece, parse_piece};
 use schema::ProgramKind;
 
 use super::run::Run;
+use crate::program::value_use::Test;
 use crate::session::Session;
 use crate::statement::{Planned, Request, lone_expression, parse_error, planned_of};
 
@@ -194,12 +195,6 @@ impl Session {
         let plan::PlanKind::Query(query) = &alone.plan.kind else { return Ok(false) };
         Ok(query.columns.first().is_some_and(|column| column.column_type.kind.is_numeric()))
     }
-}
-
-/// What a condition asks of its expression: that it is true, or that it equals a slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Test {
-    pub equals: Option<usize>,
 }
 
 fn tested<'a>(expr: Expr<'a>, test: Test, used: &mut Vec<usize>, arena: &'a Bump) -> Expr<'a> {

@@ -20,6 +20,7 @@ mod reaction;
 mod run;
 mod signal;
 mod store;
+mod value_use;
 
 pub(crate) use context::{ProgramStack, Strictness};
 pub use made::{program_kind, shared_of};

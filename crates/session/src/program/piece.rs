@@ -13,9 +13,11 @@ use parser::Piece;
 use plan::{Plan, PlanKind};
 
 use super::context::Strictness;
-use super::kept::{Test, parameter, parameters_of, read_piece, types_of, values_of};
+use super::kept::{parameter, parameters_of, read_piece, types_of, values_of};
 use super::run::Run;
 use super::store::{Taking, is_variable};
+use crate::program::value_use::Test;
+use crate::program::value_use::ValueUse;
 use crate::session::Session;
 use crate::statement::{
     Done, PLAN_ATTEMPTS_MAX, Request, Shield, first_value, keeps_conditions, lone_expression,
@@ -23,15 +25,6 @@ use crate::statement::{
 use session_state::sink::{ResultSink, StatusFlags, StatusInfo};
 
 type Rows = (Vec<Vec<Value>>, Vec<ColumnType>);
-
-/// What the value of an expression is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueUse {
-    Assigned,
-    /// The operand of a CASE, of which no warning is an error by itself.
-    Operand,
-    Test(Test),
-}
 
 impl Session {
     /// Runs SET or DO of what needs no table and no waiting; `None` for anything else.

@@ -12,8 +12,8 @@ use program::{Frame, Instruction};
 use schema::ProgramKind;
 
 use super::context::{ER_STACK_OVERRUN, Strictness};
-use super::piece::ValueUse;
 use super::store::{Taking, fits_as_it_is, is_variable};
+use crate::program::value_use::ValueUse;
 use crate::session::Session;
 use crate::statement::{Shield, lone_expression};
 use session_state::sink::{ResultSink, StatusFlags, StatusInfo};

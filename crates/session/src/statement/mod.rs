@@ -18,6 +18,7 @@ mod tables;
 mod transaction;
 mod work;
 
+pub use crate::statement::query::kept_rows::CursorKind;
 pub(crate) use assigning::{Planned, first_value, lone_expression, planned_of};
 pub use dispatch::{is_account_statement, is_schema_change};
 pub(crate) use logs::binary_log::{BeginEvent, DefinitionText};
@@ -28,7 +29,6 @@ pub use named::NamedStatement;
 pub(crate) use nested::Statements;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub use query::catalog_view::Named;
-pub use query::cursor::CursorKind;
 pub(crate) use query::dive::ColdRanges;
 pub(crate) use query::fill::FilledTable;
 pub use query::optimizer_trace::Occasion;

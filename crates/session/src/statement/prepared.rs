@@ -22,7 +22,7 @@ use super::work::{ParsedStatement, SavedPlan};
 use super::{Done, Request};
 use crate::session::{Session, StatementId};
 use crate::statement::logs::binary_log::names_identifiers;
-use crate::statement::query::cursor::{Cursor, CursorKind};
+use crate::statement::query::kept_rows::{Cursor, CursorKind};
 use crate::statement::query::planned::PLAN_ATTEMPTS_MAX;
 use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{ColumnMeta, ParameterClass, PreparedSight, ResultShape, StatementText, TypedPlan, count};

@@ -12,7 +12,6 @@ use schema::{ProgramDef, ProgramKind};
 use session::{ConnectionInfo, Families, Session, Shield};
 use variables::Setting;
 
-use super::scheduler::SCHEDULER_USER;
 use crate::caller::Caller;
 
 /// An event that is to be executed now; it may begin on any thread.
@@ -146,3 +145,5 @@ impl Caller<'_> {
         self.instance().log_at(level, &told);
     }
 }
+
+pub const SCHEDULER_USER: &str = "event_scheduler";

@@ -14,8 +14,8 @@ use schema::ProgramKind;
 use session::Families;
 
 use super::event_run::EventRun;
+use crate::programs::event_run::SCHEDULER_USER;
 
-pub(super) const SCHEDULER_USER: &str = "event_scheduler";
 /// The longest sleep; longer ones are taken in parts.
 const SLEEP_MAX: Duration = Duration::from_secs(86_400);
 

@@ -6,32 +6,15 @@ use std::sync::Arc;
 
 use datum::{SqlError, Value, error_code};
 use env::TemporarySpace;
-use executor::{MemoryBudget, RowReader, RowStore, row_bytes};
+use executor::{MemoryBudget, RowStore, row_bytes};
 
 use crate::session::{Session, StatementId};
 use crate::statement::Done;
 use crate::statement::prepared::PreparedStatement;
+use crate::statement::query::kept_rows::Cursor;
 use crate::statement::query::planned::STATEMENT_MEMORY_BYTES;
 use instance::{ResultShape, count};
 use session_state::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusFlags, StatusInfo};
-
-/// What COM_STMT_EXECUTE asks of the result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CursorKind {
-    /// Send all rows.
-    #[default]
-    None,
-    /// Keep the rows for COM_STMT_FETCH.
-    ReadOnly,
-}
-
-/// Rows of an open cursor that the client has not fetched.
-pub struct Cursor {
-    rows: RowStore,
-    reader: RowReader,
-    /// Holds what the rows in memory take.
-    _memory: MemoryBudget,
-}
 
 impl Session {
     /// Runs the query now and keeps its rows; the client fetches them as it likes.

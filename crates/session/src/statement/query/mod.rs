@@ -5,6 +5,7 @@ pub(super) mod cursor;
 pub(super) mod dive;
 pub(super) mod evaluate;
 pub(super) mod fill;
+pub(super) mod kept_rows;
 pub(super) mod optimizer_trace;
 pub(super) mod plan_cache;
 pub(super) mod plan_tables;
