@@ -8,41 +8,19 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use client::Dsn;
 use tokio::sync::watch;
 use workload::Workload;
 
 use crate::Result;
-use crate::arrivals::Rates;
 use crate::board::Board;
 use crate::bucket::Counts;
 use crate::outcome::{Run, Second, Summary};
+use crate::plan::Plan;
 use crate::stop::Stop;
 use crate::worker::{END_PAUSE, Shared, Worker};
 
 /// Open files that are no connections, at most.
 const FILES_BESIDE: u64 = 100;
-
-/// How to run.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    pub dsn: Dsn,
-    pub threads: usize,
-    pub connections: usize,
-    pub pipeline: usize,
-    pub is_prepared: bool,
-    pub warmup: Duration,
-    pub duration: Duration,
-    /// `None` is the closed loop: each connection begins as soon as it has ended.
-    pub rates: Option<Rates>,
-    pub seed: u64,
-    /// Count failures and connect again instead of ending.
-    pub goes_on: bool,
-    /// Ends after so many events.
-    pub events_max: Option<u64>,
-    /// Run on every new connection.
-    pub on_connect: Vec<String>,
-}
 
 /// What is told while a run goes on.
 pub enum Event<'a> {

@@ -20,6 +20,7 @@ mod driver;
 mod history;
 mod loader;
 mod outcome;
+mod plan;
 mod stop;
 mod worker;
 
@@ -28,10 +29,11 @@ pub use blocks::{Estimate, ratio_of_blocks};
 pub use checks::{CheckResult, run_checks};
 pub use conditions::Condition;
 pub use device::{DevicePlan, measure_device};
-pub use driver::{Event, Plan, run};
+pub use driver::{Event, run};
 pub use history::{History, Verdict, judge};
 pub use loader::{LoadPlan, Progress, load};
 pub use outcome::{KindResult, Run, Second, Summary};
+pub use plan::Plan;
 pub use stop::Stop;
 
 /// A message for whoever started the program.

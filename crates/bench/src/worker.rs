@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 use workload::{Random, Session, Tally, Workload};
 
 use crate::board::Board;
-use crate::driver::Plan;
+use crate::plan::Plan;
 use crate::stop::Stop;
 
 /// Connections that one thread makes at the same time.

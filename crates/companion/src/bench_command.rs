@@ -12,6 +12,7 @@ use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, default_history, dsn};
 use crate::lines::Lines;
+use crate::listen::listen;
 use crate::output::{Bar, grouped, say, second_line, summary_text};
 use crate::record_command::Beside;
 
@@ -54,20 +55,6 @@ pub fn load_with_bar(dsn: &Dsn, threads: usize, workload: &dyn Workload, stop: &
     let rows = load(&plan, workload, stop, &mut |progress| bar.show(progress))?;
     say!("loaded {} rows into {dsn} in {:.1} s", grouped(rows), start.elapsed().as_secs_f64());
     Ok(())
-}
-
-/// Lets Ctrl-C end what goes on, on a thread of its own.
-pub fn listen(stop: &Stop) {
-    let stop = stop.clone();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Ok(runtime) = runtime {
-            runtime.block_on(async {
-                stop.listen();
-                std::future::pending::<()>().await;
-            });
-        }
-    });
 }
 
 #[derive(Args)]

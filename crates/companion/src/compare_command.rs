@@ -88,7 +88,7 @@ impl Compare {
         }
         let workload = self.workload.workload()?;
         let stop = Stop::default();
-        crate::bench_command::listen(&stop);
+        crate::listen::listen(&stop);
         if self.load {
             for server in &servers {
                 crate::bench_command::load_with_bar(&server.side.dsn, 4, &*workload, &stop)?;

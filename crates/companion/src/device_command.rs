@@ -38,7 +38,7 @@ impl Device {
             return Err("--time and --size are above 0, a --depth is 1 to 1024".into());
         }
         let stop = Stop::default();
-        crate::bench_command::listen(&stop);
+        crate::listen::listen(&stop);
         let plan = DevicePlan {
             folder: self.folder.clone(),
             bytes: self.size << 20,

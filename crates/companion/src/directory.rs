@@ -10,56 +10,11 @@ use report::Finding;
 use serde_json::{Value, json};
 
 use crate::directory_host;
+use crate::examination::{Examination, Fact};
 use crate::output::say;
-
-/// One thing that is so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
-    pub topic: &'static str,
-    pub value: String,
-    pub why: String,
-}
-
-/// What was found of a data directory.
-#[derive(Debug, Default)]
-pub struct Examination {
-    pub facts: Vec<Fact>,
-    /// A server starts, and somebody will be sorry.
-    pub findings: Vec<Finding>,
-    /// A server does not start.
-    pub obstacles: Vec<Finding>,
-    /// What the buffer pool will take.
-    pub pool_bytes: u64,
-    /// What the log and the data may still grow by soon.
-    pub growth_bytes: u64,
-}
 
 /// What the server knows: its choices with these options of `serve`, and the headers of the files there.
 pub type Examine = fn(&Path, &[String]) -> std::result::Result<Examination, String>;
-
-impl Examination {
-    pub fn fact(&mut self, topic: &'static str, value: impl Into<String>, why: impl Into<String>) {
-        self.facts.push(Fact { topic, value: value.into(), why: why.into() });
-    }
-
-    pub fn finding(&mut self, title: &str, evidence: String, action: String, effect: &str) {
-        self.findings.push(finding(title, evidence, action, effect));
-    }
-
-    pub fn obstacle(&mut self, title: &str, evidence: String, action: String) {
-        self.obstacles.push(finding(title, evidence, action, "a server can start"));
-    }
-
-    fn take(&mut self, other: Self) {
-        self.facts.extend(other.facts);
-        self.findings.extend(other.findings);
-        self.obstacles.extend(other.obstacles);
-    }
-}
-
-fn finding(title: &str, evidence: String, action: String, effect: &str) -> Finding {
-    Finding { title: title.into(), evidence, action, effect: effect.into() }
-}
 
 /// Looks at a directory and prints what there is to say. False: no server would start on it.
 pub fn doctor(directory: &Path, options: &[String], examine: Examine, as_json: bool) -> Result<bool> {
@@ -107,19 +62,6 @@ pub fn print_finding(number: usize, finding: &Finding, remark: &str) {
     say!("   because  {}", finding.evidence);
     say!("   do       {}", finding.action);
     say!("   so that  {}", finding.effect);
-}
-
-/// Bytes with the unit that people would take.
-pub fn size_text(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    for (unit, name) in UNITS {
-        if bytes >= unit {
-            let number = bytes as f64 / unit as f64;
-            let digits = usize::from(number < 100.0 && !bytes.is_multiple_of(unit));
-            return format!("{number:.digits$} {name}");
-        }
-    }
-    format!("{bytes} bytes")
 }
 
 #[cfg(test)]

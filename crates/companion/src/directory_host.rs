@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::Access;
 use rustix::process::{Resource, geteuid, getrlimit};
 
-use crate::directory::{Examination, size_text};
+use crate::examination::{Examination, size_text};
 use crate::place::{Place, existing, room};
 
 /// Left free beside what the server is known to want.

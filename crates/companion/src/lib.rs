@@ -16,8 +16,10 @@ mod device_command;
 mod directory;
 mod directory_host;
 mod doctor_command;
+mod examination;
 mod history_command;
 mod lines;
+mod listen;
 mod live;
 mod output;
 mod ping_command;
@@ -25,6 +27,7 @@ mod place;
 mod record_command;
 mod replicating;
 mod report_command;
+mod session;
 mod side;
 mod sweep_command;
 mod tables;
@@ -36,7 +39,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-pub use directory::{Examination, Examine, Fact, size_text};
+pub use directory::Examine;
+pub use examination::{Examination, Fact, size_text};
 
 /// The names of the commands, as the first argument of the program.
 pub const COMMANDS: [&str; 10] =

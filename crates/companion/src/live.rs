@@ -11,10 +11,11 @@ use recording::{Host, Recording, Sampler, Unseen, now_ms};
 use serde_json::json;
 
 use crate::replicating::Replicating;
+use crate::session::Session;
 use crate::tables::{
     Grown, ROWS_MAX, Table, differences, ranked, rate, statements_of_sessions, unseen_table,
 };
-use crate::waiting::{Session, Waiting};
+use crate::waiting::Waiting;
 
 /// Seconds that are kept for the graphs.
 const KEPT_MS: u64 = 600_000;

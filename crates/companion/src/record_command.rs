@@ -41,7 +41,7 @@ impl Record {
             device,
         };
         let stop = Stop::default();
-        crate::bench_command::listen(&stop);
+        crate::listen::listen(&stop);
         let bytes = recording::record(&plan, &|| stop.is_wanted(), &mut crate::advice::tell)?;
         say!("{} has {} bytes", self.out.display(), crate::output::grouped(bytes));
         Ok(true)

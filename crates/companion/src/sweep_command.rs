@@ -92,7 +92,7 @@ impl Sweep {
         let workload = self.workload.workload()?;
         let mut lines = Lines::to(self.out.as_deref())?;
         let stop = Stop::default();
-        crate::bench_command::listen(&stop);
+        crate::listen::listen(&stop);
         if self.load {
             for side in &sides {
                 crate::bench_command::load_with_bar(&side.dsn, 4, &*workload, &stop)?;

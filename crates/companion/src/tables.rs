@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use recording::Unseen;
 use serde_json::{Value, json};
 
-use crate::waiting::Session;
+use crate::session::Session;
 
 /// Rows that a table has at most.
 pub const ROWS_MAX: usize = 40;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use client::Answer;
 use recording::Sampler;
 
+use crate::session::Session;
 use crate::tables::{Table, one_line};
 
 /// At most so many holders are named.
@@ -38,23 +39,6 @@ const METADATA_LOCKS: &str = "SELECT l.object_type, CONCAT_WS('.', l.object_sche
     WHERE t.processlist_id IS NOT NULL AND EXISTS (SELECT 1 FROM performance_schema.metadata_locks w \
     WHERE w.lock_status = 'PENDING' AND w.object_type = l.object_type AND w.object_schema <=> l.object_schema \
     AND w.object_name <=> l.object_name) LIMIT 5000";
-
-/// A session as the list of them tells it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Session {
-    pub id: i64,
-    pub state: String,
-    pub text: String,
-    pub seconds: f64,
-}
-
-impl Session {
-    /// Whether its state says that it waits for a lock other than a row's.
-    fn waits_for_metadata(&self) -> bool {
-        let state = self.state.to_lowercase();
-        state.starts_with("waiting for") && (state.contains("lock") || state.contains("flush"))
-    }
-}
 
 /// One session that waits.
 #[derive(Debug, Clone, PartialEq)]

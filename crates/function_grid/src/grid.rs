@@ -1,7 +1,7 @@
 //! All cells, and how a server's answers to them differ from what is recorded.
-use std::fmt;
 
 use crate::cell::{Cell, cells_of};
+use crate::difference::Difference;
 use crate::recording::Recording;
 use crate::server::{Target, ask_all};
 use crate::templates::TEMPLATES;
@@ -10,22 +10,6 @@ use crate::templates::TEMPLATES;
 pub struct Grid {
     places: Vec<(&'static str, usize)>,
     cells: Vec<Cell>,
-}
-
-/// A cell whose answer is not the recorded one.
-pub struct Difference {
-    pub template: &'static str,
-    pub index: usize,
-    pub cell: String,
-    pub expected: String,
-    pub answer: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { template, index, cell, expected, answer } = self;
-        write!(formatter, "{template}\t{index}\t{cell}\n    {expected}\n    {answer}")
-    }
 }
 
 impl Grid {

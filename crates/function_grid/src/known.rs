@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::grid::Difference;
+use crate::difference::Difference;
 
 /// The lists of answers and of types.
 const ANSWERS: &str = "known.txt";

@@ -8,16 +8,20 @@
 
 mod arguments;
 mod cell;
+mod difference;
 mod grid;
 mod known;
 mod recording;
 mod server;
 mod templates;
 mod type_arguments;
+mod type_cells;
 mod types;
 
-pub use grid::{Difference, Grid};
+pub use difference::Difference;
+pub use grid::Grid;
 pub use known::{Known, KnownDifferences};
 pub use recording::{Recording, folder};
 pub use server::Target;
-pub use types::{record_types, type_cells_of, type_differences};
+pub use type_cells::type_cells_of;
+pub use types::{record_types, type_differences};

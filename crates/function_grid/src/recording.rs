@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cell::cells_of;
 use crate::templates::TEMPLATES;
-use crate::types::{type_cells_of, type_templates};
+use crate::type_cells::{type_cells_of, type_templates};
 
 /// The answers to the cells' expressions, and the columns that are made of them.
 const ANSWERS: &str = "answers.zst";

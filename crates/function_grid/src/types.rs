@@ -7,30 +7,14 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use crate::cell::{Random, expressions, pieces};
-use crate::grid::Difference;
+use crate::difference::Difference;
 use crate::recording::Recording;
 use crate::server::Target;
-use crate::templates::TEMPLATES;
-use crate::type_arguments::{self, MORE, SETUP};
+use crate::type_arguments::SETUP;
+use crate::type_cells::{type_cells_of, type_templates};
 
 /// Columns that are asked of one statement.
 const BATCH: usize = 48;
-/// Cells of a template with several places.
-const CELLS_MAX: usize = 48;
-
-pub(crate) fn type_templates() -> impl Iterator<Item = &'static str> {
-    TEMPLATES.iter().copied().chain(MORE.iter().copied().filter(|template| !TEMPLATES.contains(template)))
-}
-
-/// The expressions that are made of a template.
-#[must_use]
-pub fn type_cells_of(template: &str) -> Vec<String> {
-    let pieces = pieces(template);
-    let is_single = pieces.iter().filter(|(_, place)| place.is_some()).count() == 1;
-    let most = if is_single { usize::MAX } else { CELLS_MAX };
-    expressions(&pieces, type_arguments::list, most, &mut Random::of(template))
-}
 
 /// What a server makes of all cells of the templates that hold `part`.
 pub fn record_types(target: &Target, part: &str) -> Result<Recording, mysql::Error> {

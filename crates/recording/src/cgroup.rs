@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Values;
-use crate::host::pressure;
+use crate::pressure::pressure;
 
 /// The folder of a process's group, unless the group is the host itself, which is sampled anyway.
 pub fn cgroup_of(process: u32) -> Option<String> {

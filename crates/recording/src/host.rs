@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Values;
 use crate::cgroup::{cgroup_of, cgroup_values, limit_values, limits_of, operation_values};
+use crate::pressure::pressure;
 use crate::unseen::Unseen;
 
 /// Every so many samples all processes are looked at; each time while no processor idles.
@@ -235,20 +236,6 @@ fn disks(values: &mut Values) {
         for (place, what) in NAMES {
             if let Some(value) = figures.get(place) {
                 values.insert(format!("disk.{name}.{what}"), *value);
-            }
-        }
-    }
-}
-
-/// Microseconds for which something (`some`) or everything (`full`) waited.
-pub fn pressure(folder: &str, prefix: &str, values: &mut Values) {
-    for what in ["cpu", "io", "memory"] {
-        let file =
-            if prefix == "psi" { format!("{folder}/{what}") } else { format!("{folder}/{what}.pressure") };
-        for line in fs::read_to_string(file).unwrap_or_default().lines() {
-            let kind = line.split(' ').next().unwrap_or("");
-            if let Some(total) = line.split("total=").nth(1).and_then(|total| total.trim().parse().ok()) {
-                values.insert(format!("{prefix}.{what}.{kind}_us"), total);
             }
         }
     }

@@ -17,6 +17,7 @@
 mod cgroup;
 mod host;
 mod limit;
+mod pressure;
 mod probes;
 mod reader;
 mod recorder;

@@ -5,8 +5,9 @@
 
 mod measure;
 
-use crate::dips::{low_places, short};
 use crate::grid::{Points, combine, sum};
+use crate::low_places::low_places;
+use crate::number_text::short;
 use crate::subject::Subject;
 
 use measure::{Measure, log_use, states};

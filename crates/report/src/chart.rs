@@ -2,8 +2,8 @@
 //!
 //! Invariant: levels stand at equal distances, whatever their numbers. Drawn into the page and into pictures.
 
+use crate::marks::{escape, legend, value_lines};
 use crate::scale::Scale;
-use crate::svg::{escape, legend, value_lines};
 
 /// Lines over levels.
 #[derive(Debug, Clone, PartialEq)]

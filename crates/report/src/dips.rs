@@ -5,13 +5,13 @@
 use std::cmp::Ordering;
 
 use crate::causes::Causes;
-use crate::grid::{Points, median, usual};
+use crate::grid::{Points, median};
+use crate::low_places::{SCORE_MIN, low_places};
+use crate::number_text::short;
 use crate::panels::panels;
 use crate::subject::Subject;
 
 const CHANGES_SHOWN: usize = 3;
-/// A change counts from this multiple of how much the value varies usually.
-const SCORE_MIN: f64 = 4.0;
 
 /// One low second.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,23 +31,6 @@ struct Usual {
     points: Points,
     median: f64,
     spread: f64,
-}
-
-/// The low places with the median that they are below: that of their part, where the measurement has several.
-pub(crate) fn low_places(subject: &Subject) -> Vec<(usize, f64)> {
-    let throughput = subject.throughput();
-    let starts = subject.marks().into_iter().map(|(place, _)| place as usize);
-    let mut bounds: Vec<usize> =
-        starts.chain([throughput.len()]).filter(|place| *place <= throughput.len()).collect();
-    bounds.insert(0, subject.warmup());
-    let mut low = Vec::new();
-    for part in bounds.windows(2).filter(|part| part[0] < part[1]) {
-        let values = || throughput[part[0]..part[1]].iter().flatten().copied();
-        let Some(usual) = usual(values()) else { continue };
-        let is_low = |place: &usize| throughput[*place].is_some_and(|value| value < usual / 2.0);
-        low.extend((part[0]..part[1]).filter(is_low).map(|place| (place, usual)));
-    }
-    low
 }
 
 /// All low seconds of the measured part.
@@ -109,22 +92,6 @@ fn changes(usual: &[Usual], place: usize) -> Vec<String> {
         other => other,
     });
     found.into_iter().take(CHANGES_SHOWN).map(|(_, _, text)| text).collect()
-}
-
-/// A number with three digits that matter.
-pub(crate) fn short(value: f64) -> String {
-    let size = value.abs();
-    if size >= 1e6 {
-        format!("{:.1}M", value / 1e6)
-    } else if size >= 1e4 {
-        format!("{:.1}k", value / 1e3)
-    } else if size >= 100.0 || value == 0.0 {
-        format!("{value:.0}")
-    } else if size >= 1.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.3}")
-    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@ use recording::Unseen;
 use serde_json::{Value, json};
 
 use crate::chart::{self, Chart};
-use crate::dips::{Dip, dips, low_places, short};
+use crate::dips::{Dip, dips};
 use crate::grid::usual;
+use crate::low_places::low_places;
+use crate::marks::escape;
+use crate::number_text::short;
 use crate::panels::panels;
 use crate::subject::{Subject, extent};
-use crate::svg::escape;
 
 const DIPS_SHOWN: usize = 200;
 
