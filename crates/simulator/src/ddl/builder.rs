@@ -5,7 +5,7 @@
 //! structure's check.
 
 use super::server::Client;
-use super::state::ROWS_DATABASE;
+use crate::ddl::databases::ROWS_DATABASE;
 use env::Env;
 use instance::Instance;
 use std::cell::Cell;

@@ -9,7 +9,9 @@
 //! files that fail and fill up, and one changes tables beside the rows' writer.
 
 mod builder;
+mod databases;
 mod objects;
+mod options;
 mod performance;
 mod planted;
 mod server;
@@ -19,5 +21,6 @@ mod statements;
 mod structure;
 mod tracks;
 
-pub use performance::{DdlOptions, run_ddl_many, run_ddl_seed};
+pub use options::DdlOptions;
+pub use performance::{run_ddl_many, run_ddl_seed};
 pub use planted::PlantedDdlFault;

@@ -7,6 +7,8 @@ use super::spills;
 use super::state::{State, States};
 use super::structure::{check_structure, check_temporary};
 use super::tracks::{Progress, Track, Tracks, play, rehearse};
+use crate::ddl::options::DdlOptions;
+use crate::ddl::options::STEPS_MAX;
 use crate::many::{Budget, Summary};
 use crate::run::{Report, Violation, caught, crash_later};
 use env::Env;
@@ -20,46 +22,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-const STEPS_MAX: u64 = 20_000_000;
 /// As a worker of the server has.
 const STACK_BYTES: usize = 16 << 20;
 /// So many units are repeated after a recovery.
 const UNITS_AFTER: usize = 2;
 
-#[derive(Debug, Clone)]
-pub struct DdlOptions {
-    pub seed: u64,
-    /// Check only this crash point (as a failure names it); None checks all.
-    pub crash_point: Option<u64>,
-    /// Of so many crash points one is checked, which ones follows from the seed.
-    pub one_in: usize,
-    /// How often the machine crashes again during one recovery, at most.
-    pub recovery_crashes: usize,
-    /// Changes of definitions, and as many transactions beside.
-    pub units: usize,
-    pub fault: PlantedDdlFault,
-}
-
 impl DdlOptions {
-    pub fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            crash_point: None,
-            one_in: 1,
-            recovery_crashes: 2,
-            units: 20,
-            fault: PlantedDdlFault::None,
-        }
-    }
-
-    fn violation(&self, crash_point: Option<u64>, what: String) -> Violation {
-        Violation { seed: self.seed, crash_point, fault: None, subject: " --ddl 1", what }
-    }
-
-    fn sim(&self) -> SimOptions {
-        SimOptions { steps_max: STEPS_MAX, ..SimOptions::default() }
-    }
-
     /// Whether the machine crashes here. With a planted fault only where it strikes: the rest is as without.
     fn checks(&self, point: u64, tracks: &Tracks) -> bool {
         let is_chosen = || SeededRandom::new(self.seed.rotate_left(32) ^ point).below(self.one_in) == 0;

@@ -3,7 +3,7 @@
 //! Called by the playing of tracks. Invariant: without a planted fault nothing here runs.
 
 use super::server::Client;
-use super::state::SPILLS_DATABASE;
+use crate::ddl::databases::SPILLS_DATABASE;
 use datum::SqlError;
 use instance::Instance;
 use std::sync::Arc;

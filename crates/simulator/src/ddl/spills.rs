@@ -3,8 +3,8 @@
 //! Invariant: each unit is one statement. One that its files fail has done nothing and succeeds when it is asked again: the
 //! faults do not last. Called by the rehearsal for the texts and by the performance for the faults.
 
-use super::state::SPILLS_DATABASE as S;
 use super::statements::Texts;
+use crate::ddl::databases::SPILLS_DATABASE as S;
 use env::sim::{Fault, FaultEffect, SeededRandom};
 use env::{IoErrorKind, IoOp};
 use instance::Instance;

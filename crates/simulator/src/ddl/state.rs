@@ -5,18 +5,11 @@
 
 use super::builder::without_builds;
 use super::server::{Answer, Client};
+use crate::ddl::databases::{ACCOUNTS, DATABASES, ROWS_DATABASE, SPILLS_DATABASE};
 use instance::Instance;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table::TableHandle;
-
-/// The databases whose definitions change.
-pub const DATABASES: [&str; 3] = ["d0", "d1", "d2"];
-/// The database whose rows change meanwhile.
-pub const ROWS_DATABASE: &str = "w";
-/// The database whose statements need temporary files.
-pub const SPILLS_DATABASE: &str = "s";
-pub const ACCOUNTS: [&str; 4] = ["u0", "u1", "u2", "u3"];
 
 /// Read from the information schema, each beside the column with the database.
 const VIEWS: [(&str, &str, &str); 12] = [

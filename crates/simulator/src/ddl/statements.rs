@@ -2,7 +2,7 @@
 //!
 //! Called by the rehearsal only: the performance repeats the texts.
 
-use super::state::{ACCOUNTS, DATABASES, ROWS_DATABASE};
+use crate::ddl::databases::{ACCOUNTS, DATABASES, ROWS_DATABASE};
 use datum::TypeKind;
 use env::sim::SeededRandom;
 use instance::Instance;

@@ -3,13 +3,13 @@
 //! Invariant: a unit is visible as a whole, so after a crash a track is in the state before or after the unit that was on
 //! its way. Called by the performance.
 
-use super::performance::DdlOptions;
 use super::planted::{PlantedDdlFault, fail_wrongly, perform_wrongly};
 use super::server::{Client, open};
 use super::spills;
 use super::state::State;
 use super::statements::{Author, Texts, first_definitions, first_rows};
 use super::structure::check_structure;
+use crate::ddl::options::DdlOptions;
 use env::Env;
 use env::sim::SeededRandom;
 use instance::Instance;

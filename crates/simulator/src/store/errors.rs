@@ -6,8 +6,9 @@
 
 use super::life::Trouble;
 use super::model::Model;
-use super::run::{STEPS_MAX, StoreOptions, first_life, recover_and_check};
+use super::run::{first_life, recover_and_check};
 use crate::run::{Report, Violation, caught};
+use crate::store::options::{STEPS_MAX, StoreOptions};
 use env::sim::{Fault, FaultEffect, Outcome, SeededRandom, SimOptions, World};
 use env::sync::Mutex;
 use env::{IoErrorKind, IoOp};

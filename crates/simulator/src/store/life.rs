@@ -1,7 +1,7 @@
 //! One life of a store: clients with pages of their own, doing a little of everything.
 
 use super::model::{Model, Version};
-use super::run::{PlantedStoreFault, StoreOptions};
+use crate::store::options::{PlantedStoreFault, StoreOptions};
 use env::sim::SeededRandom;
 use env::sync::{Event, Mutex};
 use env::{Env, IoBuf};

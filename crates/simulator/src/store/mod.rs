@@ -6,8 +6,12 @@
 
 mod errors;
 mod life;
+mod many;
 mod model;
+mod options;
 mod run;
 
 pub use errors::run_store_error;
-pub use run::{PlantedStoreFault, StoreOptions, run_store_many, run_store_seed};
+pub use many::run_store_many;
+pub use options::{PlantedStoreFault, StoreOptions};
+pub use run::run_store_seed;
