@@ -9,31 +9,28 @@ use std::sync::{Arc, OnceLock};
 
 use collation::CollationId;
 use datum::{SqlError, error_code};
-use engine::{AccessMode, Engine, Isolation, TreeId};
+use engine::{Engine, TreeId};
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use schema::{DatabaseDef, ProgramKind, TableDef, TableId, ViewDef};
-use table::{Relations, StatisticsCell, TableHandle, TableResolver};
+use table::{Relations, TableHandle, TableResolver};
 
-use crate::change::SchemaChange;
-use crate::computed::bind_columns;
-use crate::dictionary::{self, FORMAT_VERSION};
+use crate::live_program::LiveProgram;
 use crate::metadata_lock::{LockName, MetadataLocks};
 use crate::name::{INFORMATION_SCHEMA, SYSTEM_DATABASES, canonical_database};
-use crate::program::LiveProgram;
 
 pub struct Catalog {
-    engine: Arc<Engine>,
-    locks: Arc<MetadataLocks>,
+    pub(super) engine: Arc<Engine>,
+    pub(super) locks: Arc<MetadataLocks>,
     /// A leaf lock, held for a lookup or the copying of a list; never across a wait.
-    state: RwLock<State>,
-    version: AtomicU64,
-    next_table_id: AtomicU64,
+    pub(super) state: RwLock<State>,
+    pub(super) version: AtomicU64,
+    pub(super) next_table_id: AtomicU64,
     /// The tables that are not stored.
-    system_tables: OnceLock<Vec<Arc<TableDef>>>,
-    next_program_id: AtomicU64,
+    pub(super) system_tables: OnceLock<Vec<Arc<TableDef>>>,
+    pub(super) next_program_id: AtomicU64,
     /// What the dictionary held beside tables when it was opened.
-    stored: StoredSettings,
+    pub(super) stored: StoredSettings,
 }
 
 /// Records of the dictionary that other layers interpret.
@@ -81,82 +78,6 @@ pub(crate) struct Database {
 }
 
 impl Catalog {
-    /// Reads the dictionary; in a new store it makes one. Of the tables themselves nothing is read: their first use makes
-    /// them ready (`TableHandle::ready`).
-    pub async fn open(engine: Arc<Engine>) -> Result<Arc<Catalog>, SqlError> {
-        let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
-        let contents = dictionary::read_all(&mut transaction).await?;
-        let is_new = contents.format.is_none();
-        if contents.format.is_some_and(|format| format != FORMAT_VERSION) {
-            let what = "the data dictionary was written by another version of this program";
-            return Err(error_code::ER_INTERNAL_ERROR.with(&[&what]));
-        }
-        let mut state = State::default();
-        for definition in contents.databases {
-            state.put_database(definition);
-        }
-        let mut next_table_id = 1;
-        let (mut statistics, mut histograms) = (contents.statistics, contents.histograms);
-        for definition in contents.tables {
-            next_table_id = next_table_id.max(definition.id.0 + 1);
-            let stored = statistics.remove(&definition.id);
-            let cell = stored.map_or_else(StatisticsCell::unknown, StatisticsCell::stored);
-            if let Some(kept) = histograms.remove(&definition.id) {
-                cell.set_histograms(kept);
-            }
-            state.put_table(Arc::new(TableHandle::new(
-                Arc::new(definition),
-                Arc::new(cell),
-                bind_columns,
-            )))?;
-        }
-        for definition in &contents.temporary {
-            next_table_id = next_table_id.max(definition.id.0 + 1);
-        }
-        for definition in contents.views {
-            state.put_view(Arc::new(definition))?;
-        }
-        let mut next_program_id = 1;
-        for definition in contents.programs {
-            state.put_program(Arc::new(LiveProgram { id: next_program_id, definition }))?;
-            next_program_id += 1;
-        }
-        state.link_all();
-        drop(transaction);
-        let catalog = Arc::new(Catalog {
-            engine,
-            locks: Arc::new(MetadataLocks::default()),
-            state: RwLock::new(state),
-            version: AtomicU64::new(1),
-            next_table_id: AtomicU64::new(next_table_id),
-            system_tables: OnceLock::new(),
-            next_program_id: AtomicU64::new(next_program_id),
-            stored: StoredSettings {
-                accounts: contents.accounts,
-                variables: contents.variables,
-                channels: contents.channels,
-                applied: contents.applied,
-            },
-        });
-        if is_new {
-            catalog.initialise().await?;
-        }
-        catalog.remove_temporary(contents.temporary).await?;
-        Ok(catalog)
-    }
-
-    /// The sessions of these tables ended with the server.
-    async fn remove_temporary(self: &Arc<Self>, tables: Vec<TableDef>) -> Result<(), SqlError> {
-        if tables.is_empty() {
-            return Ok(());
-        }
-        let mut change = self.begin_change();
-        for table in tables {
-            change.drop_table(&Arc::new(table)).await?;
-        }
-        change.commit().await
-    }
-
     /// The temporary tables of all sessions.
     pub fn temporary_tables(&self) -> Vec<Arc<TableHandle>> {
         let state = self.state.read();
@@ -166,7 +87,7 @@ impl Catalog {
         tables
     }
 
-    async fn initialise(self: &Arc<Self>) -> Result<(), SqlError> {
+    pub(super) async fn initialise(self: &Arc<Self>) -> Result<(), SqlError> {
         let mut change = self.begin_change();
         change.write_format().await?;
         for name in SYSTEM_DATABASES.iter().filter(|name| !name.ends_with("_schema")) {
@@ -202,11 +123,6 @@ impl Catalog {
     /// Grows with every committed change of any definition.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
-    }
-
-    /// Starts a transaction of the dictionary. The caller holds the metadata locks of what it changes.
-    pub fn begin_change(self: &Arc<Self>) -> SchemaChange {
-        SchemaChange::new(self.clone())
     }
 
     /// A number for a program that is created or changed; it lasts until the server stops.

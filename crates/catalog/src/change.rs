@@ -12,7 +12,8 @@ use table::{Histogram, ReadyTable, Statistics, StatisticsCell, TableHandle, engi
 use crate::catalog::{Catalog, State};
 use crate::computed::bind_columns;
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
-use crate::program::{LiveProgram, folded};
+use crate::live_program::LiveProgram;
+use crate::program::folded;
 
 pub struct SchemaChange {
     catalog: Arc<Catalog>,
@@ -33,6 +34,13 @@ enum Edit {
     RemoveView(Arc<ViewDef>),
     PutProgram(Arc<LiveProgram>),
     RemoveProgram(Arc<LiveProgram>),
+}
+
+impl Catalog {
+    /// Starts a transaction of the dictionary. The caller holds the metadata locks of what it changes.
+    pub fn begin_change(self: &Arc<Self>) -> SchemaChange {
+        SchemaChange::new(self.clone())
+    }
 }
 
 impl SchemaChange {

@@ -14,8 +14,10 @@ mod first_use;
 mod gate;
 mod global_lock;
 mod histograms;
+mod live_program;
 mod metadata_lock;
 mod name;
+mod open;
 mod program;
 mod progress;
 mod rebuild;
@@ -35,6 +37,7 @@ pub use check::{check_table, checksum_table};
 pub use computed::bind_columns;
 pub use gate::Gate;
 pub use global_lock::{ClosedGate, Passage};
+pub use live_program::LiveProgram;
 pub use metadata_lock::{
     Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
 };
@@ -42,7 +45,6 @@ pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
-pub use program::LiveProgram;
 pub use progress::{Progress, Share, Stage};
 pub use rebuild::{RowConverter, TableRows};
 pub use validate::check_rows;

@@ -5,17 +5,11 @@
 use std::sync::Arc;
 
 use datum::{SqlError, error_code};
-use schema::{ProgramDef, ProgramKind, TriggerDef, TriggerSet};
+use schema::{ProgramKind, TriggerDef, TriggerSet};
 
 use crate::catalog::{Catalog, State};
+use crate::live_program::LiveProgram;
 use crate::name::canonical_database;
-
-/// A program under the number that it has until the server stops.
-#[derive(Debug)]
-pub struct LiveProgram {
-    pub id: u64,
-    pub definition: ProgramDef,
-}
 
 /// The name as it is looked up: names of programs ignore letter case, but for triggers, whose names are like tables'.
 pub(crate) fn folded(kind: ProgramKind, name: &str) -> String {
