@@ -9,6 +9,7 @@ mod describe;
 mod fuzz;
 mod late;
 pub mod lost;
+pub(crate) mod lost_page;
 mod mtr;
 pub mod node;
 pub mod overflow;
@@ -22,7 +23,8 @@ pub use fuzz::fuzz_one;
 pub use late::{LateLog, LateRecord, Refused, discard_late, renew_late};
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
-pub use space::{Placement, Space};
+pub use space::Space;
+pub use space_bits::Placement;
 pub use tree::{
     Ahead, Decision, Direction, Edit, InMemory, LeafContext, LeafView, Leaves, Position, Tree, TreeReport,
     VerifyError, apply_late, check_page,

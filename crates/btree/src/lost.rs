@@ -11,7 +11,6 @@ use crate::redo::Change;
 use crate::tree::Tree;
 use buffer::{ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, TreeId, header};
-use wal::Lsn;
 
 /// Whether the fault alone says that it is the page's own. A page that is sound in itself and not what its neighbours
 /// say may belong to somebody else: it must not be touched. One beyond the end was cut off, or its number is wrong.
@@ -58,20 +57,4 @@ pub fn empty(mtr: &mut Mtr<'_>, page: PageId, tree: TreeId) -> Result<(), Stop> 
     mtr.hold(mtr.pool().create(page)?);
     mtr.change(page, &Change::image_of(&image));
     Ok(())
-}
-
-/// Redo: the page is lost since `lsn`.
-pub(crate) fn mark(bytes: &mut [u8], page: PageId, lsn: Lsn) {
-    bytes.fill(0);
-    header::format(bytes, page, PageKind::Lost, TreeId(0));
-    header::set_lsn(bytes, lsn.0);
-}
-
-pub(crate) fn is_lost(page: &[u8]) -> bool {
-    header::kind(page) == Some(PageKind::Lost)
-}
-
-/// What to say of a page that is not what it should be.
-pub(crate) fn fault_of(page: &[u8], rule: &'static str) -> PageFault {
-    if is_lost(page) { PageFault::Lost } else { PageFault::Structure(rule) }
 }

@@ -11,10 +11,11 @@
 //! pages that exist. Nothing refers to the chain until the leaf entry with its stub is inserted: the engine logs
 //! with each step how to undo it. A chain is freed from its start, each step saying where the rest begins.
 
-use crate::lost;
+use crate::lost_page;
 use crate::mtr::Mtr;
 use crate::redo::Change;
-use crate::space::{Placement, Space};
+use crate::space::Space;
+use crate::space_bits::Placement;
 use buffer::{Access, BufferPool, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, TreeId, header};
 
@@ -190,7 +191,7 @@ impl FreeStep {
 /// Next page and data.
 fn contents(page: &[u8], id: PageId) -> Result<(PageId, &[u8]), Stop> {
     if header::kind(page) != Some(PageKind::Overflow) {
-        let fault = lost::fault_of(page, "an overflow chain leads to another kind of page");
+        let fault = lost_page::fault_of(page, "an overflow chain leads to another kind of page");
         return Err(Stop::Corrupt(CorruptPage { page: id, fault }));
     }
     let next = u64::from_le_bytes(page[NEXT..NEXT + 8].try_into().expect("eight bytes"));

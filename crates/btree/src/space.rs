@@ -13,24 +13,16 @@
 //! are latched after all tree pages and in ascending order. At most one call that allocates or frees is made for
 //! one mini-transaction, because planned bits do not show in the page yet.
 
-use crate::lost;
+use crate::lost_page;
 use crate::mtr::Mtr;
 use crate::redo::{BitList, Change};
+use crate::space_bits::Placement;
 use crate::space_bits::{REGIONS, bit_is_set, bits_in, find_free, region_field, set_bit};
 use buffer::{BufferPool, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, TreeId, header};
 use parking_lot::Mutex;
 
 const MAP_PAGE: u64 = 2;
-
-/// Where a new page should lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
-    /// As close behind this page as possible: for small trees, which should not spread.
-    Near(PageId),
-    /// In this page's extent, or in an extent of its own when that is full.
-    Extent(PageId),
-}
 
 /// Allocates and frees pages. One for each store; it keeps hints only, all truth is in the map pages.
 pub struct Space {
@@ -248,7 +240,7 @@ fn check_map(bytes: &[u8], page: PageId) -> Result<(), Stop> {
     match header::kind(bytes) {
         Some(PageKind::SpaceMap) => Ok(()),
         _ => {
-            Err(CorruptPage { page, fault: lost::fault_of(bytes, "it is not a page of the space map") }
+            Err(CorruptPage { page, fault: lost_page::fault_of(bytes, "it is not a page of the space map") }
                 .into())
         }
     }

@@ -3,8 +3,9 @@
 //! The page's layout stands in `space`, which alone decides when bits change; called by it and by redo.
 
 use crate::redo::BitList;
-use crate::space::Placement;
+
 use pagestore::PageFault;
+use pagestore::PageId;
 
 pub(crate) const REGIONS: usize = 40;
 pub(crate) const BITS: usize = 64;
@@ -94,6 +95,15 @@ pub(crate) fn apply_bits(map: &mut [u8], used: bool, bits: BitList<'_>) -> Resul
 pub(crate) fn apply_regions(map: &mut [u8], count: u32) -> Result<(), PageFault> {
     map[REGIONS..REGIONS + 4].copy_from_slice(&count.to_le_bytes());
     Ok(())
+}
+
+/// Where a new page should lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// As close behind this page as possible: for small trees, which should not spread.
+    Near(PageId),
+    /// In this page's extent, or in an extent of its own when that is full.
+    Extent(PageId),
 }
 
 #[cfg(test)]

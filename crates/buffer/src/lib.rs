@@ -9,6 +9,7 @@ mod caps;
 mod dirty;
 mod error;
 mod eviction;
+mod flush_candidates;
 mod flusher;
 mod frame;
 mod free_frame;

@@ -24,7 +24,8 @@ use crate::storage::files::{
     DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
     store_error,
 };
-use crate::storage::trees::{Leftovers, META_TREE, Trees};
+use crate::storage::live_trees::{META_TREE, Trees};
+use crate::storage::trees::Leftovers;
 use crate::transactions::commit::CommitClock;
 use crate::transactions::held_commits::HeldCommits;
 use crate::transactions::transaction::Work;

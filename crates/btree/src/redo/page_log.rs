@@ -9,7 +9,7 @@
 //! before it: the image on disk and this log together are the page.
 
 use crate::late::Refused;
-use crate::lost;
+use crate::lost_page;
 use crate::redo::change::{PAGE_ID_BYTES, page_id};
 use crate::redo::{Change, Malformed, RENEWED_LOG, apply};
 use buffer::{BufferPool, PageLog};
@@ -187,7 +187,7 @@ pub fn catch_up(
 ) -> Result<bool, PageFault> {
     let mut fault = read.err();
     if fault.is_some() {
-        lost::mark(bytes, page, Lsn::ZERO);
+        lost_page::mark(bytes, page, Lsn::ZERO);
     }
     // The records of one group have the same end: what is applied here does not count.
     let mut seen = Lsn(header::lsn(bytes));
@@ -204,13 +204,13 @@ pub fn catch_up(
         }
         let decoded = Change::decode_body(if is_folded { IMAGE } else { kind }, body);
         let applied = match decoded {
-            Some(change) if !change.is_image() && lost::is_lost(bytes) => continue,
+            Some(change) if !change.is_image() && lost_page::is_lost(bytes) => continue,
             Some(change) => apply(bytes, page, &change),
             None => Err(PageFault::Structure("a log record is malformed")),
         };
         fault = applied.err();
         if fault.is_some() {
-            lost::mark(bytes, page, Lsn::ZERO);
+            lost_page::mark(bytes, page, Lsn::ZERO);
         }
     }
     if let Some(reached) = reached {
@@ -371,12 +371,12 @@ mod tests {
         change(&mut log, 10, &set(0, b"ten"));
         let mut page = vec![0; 4096];
         assert_eq!(catch_up(PAGE, &mut page, Err(PageFault::Checksum), &log), Err(PageFault::Checksum));
-        assert!(lost::is_lost(&page) && header::lsn(&page) == 10);
+        assert!(lost_page::is_lost(&page) && header::lsn(&page) == 10);
         change(&mut log, 20, &set(3, b"no such slot"));
         change(&mut log, 30, &set(0, b"thirty"));
         let mut page = leaf(&[b"a"]);
         assert!(matches!(catch_up(PAGE, &mut page, Ok(()), &log), Err(PageFault::Structure(_))));
-        assert!(lost::is_lost(&page) && header::lsn(&page) == 30);
+        assert!(lost_page::is_lost(&page) && header::lsn(&page) == 30);
         change(&mut log, 40, &Change::image_of(&leaf(&[b"whole"])));
         assert_eq!(catch_up(PAGE, &mut page, Ok(()), &log), Ok(true));
         assert_eq!(values(&page), [b"whole"]);

@@ -9,7 +9,7 @@
 use super::page_log::{self, newer_than, older_than};
 use crate::redo::change::{PAGE_ID_BYTES, page_id};
 use crate::redo::{IMAGE_KIND, Malformed, PAGE_KINDS_END, RENEWED_LOG};
-use crate::{check_page, lost};
+use crate::{check_page, lost_page};
 use buffer::PageLog;
 use pagestore::{PageFault, PageId, header};
 use wal::{LogGroup, Lsn};
@@ -110,7 +110,7 @@ impl PageRebuild {
     pub fn finish(mut self) -> Result<Vec<u8>, PageFault> {
         self.fold();
         self.read?;
-        if lost::is_lost(&self.bytes) {
+        if lost_page::is_lost(&self.bytes) {
             return Err(PageFault::Lost);
         }
         check_page(&self.bytes)?;

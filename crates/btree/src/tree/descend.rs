@@ -1,6 +1,6 @@
 //! Finding the way from the root to a node.
 
-use crate::lost;
+use crate::lost_page;
 use crate::node::{LEVEL_MAX, Node, shared_prefix};
 use crate::tree::Tree;
 use buffer::{AbsentPage, Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
@@ -96,7 +96,7 @@ impl Tree {
         if is_node && level.is_none_or(|level| Node::new(bytes).level() == level) {
             return Ok(());
         }
-        Err(Stop::Corrupt(CorruptPage { page, fault: lost::fault_of(bytes, NOT_THE_CHILD) }))
+        Err(Stop::Corrupt(CorruptPage { page, fault: lost_page::fault_of(bytes, NOT_THE_CHILD) }))
     }
 
     /// The leaf that holds the key, for reading.

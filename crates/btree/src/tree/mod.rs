@@ -35,7 +35,8 @@ use crate::mtr::Mtr;
 use crate::node::{self, NodeBuilder, NodeIdentity};
 use crate::overflow;
 use crate::redo::Change;
-use crate::space::{Placement, Space};
+use crate::space::Space;
+use crate::space_bits::Placement;
 use buffer::Stop;
 use pagestore::{PageFault, PageId, PageKind, TreeId, header};
 

@@ -7,7 +7,8 @@
 use crate::mtr::Mtr;
 use crate::node::{CHILD_BYTES, Node, NodeBuilder, NodeIdentity, SLOT_BYTES, encode_child, shared_prefix};
 use crate::redo::Change;
-use crate::space::{Placement, Space};
+use crate::space::Space;
+use crate::space_bits::Placement;
 use crate::tree::Tree;
 use crate::tree::descend::{Bounds, Parent, check_bounds};
 use crate::tree::modify::has_room;

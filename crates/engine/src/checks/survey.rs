@@ -4,7 +4,7 @@
 //! beside pages. Invariant: a page at fault is told once. For the `verify` command; nobody may change anything meanwhile.
 
 use crate::engine::Engine;
-use crate::storage::trees::META_TREE;
+use crate::storage::live_trees::META_TREE;
 use crate::{EngineError, TreeId, VerifyReport};
 use btree::Tree;
 use env::IoBuf;

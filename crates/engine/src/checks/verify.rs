@@ -2,8 +2,8 @@
 //! space map agrees. For tests and the `verify` command; nobody may change anything meanwhile.
 
 use crate::engine::Engine;
+use crate::storage::live_trees::META_TREE;
 use crate::storage::record::{Record, stub_of};
-use crate::storage::trees::META_TREE;
 use crate::{EngineError, TreeId};
 use btree::overflow::Stub;
 use btree::{Tree, TreeReport};

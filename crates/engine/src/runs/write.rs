@@ -7,7 +7,7 @@ use super::pacer::Pacer;
 use super::{Run, entry};
 use crate::engine::Engine;
 use crate::row_table::{Before, Ended, RowName};
-use crate::storage::trees::LiveTree;
+use crate::storage::live_trees::LiveTree;
 use crate::{AccessMode, EngineError, EntryBatch, Isolation};
 use btree::{Mtr, Tree};
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 pub(crate) mod chains;
 pub(crate) mod files;
 pub(crate) mod in_memory;
+pub(crate) mod live_trees;
 pub(crate) mod memory_disk;
 pub(crate) mod meta_row;
 pub(crate) mod record;

@@ -6,10 +6,10 @@
 //! the background finishes, if need be after the next start.
 
 use crate::checkpoints::checkpoint::CheckpointPin;
-use crate::checkpoints::marks::Marks;
 use crate::engine::Engine;
 use crate::log::log_record::{COMPENSATED_BYTES, LogRecord, Operation, UNDO_BYTES};
 use crate::spill::{FoundSpill, Standing};
+use crate::storage::live_trees::LiveTree;
 use crate::storage::meta_row;
 use crate::storage::meta_row::{
     DROPPED, DROPPED_WITH_CHAINS, LIVE, LIVE_WITH_CHAINS, MetaEdit, MetaRow, OLD_SPILL,
@@ -21,106 +21,14 @@ use crate::writes::undo_stack::UndoItem;
 use crate::{EngineError, TreeId};
 use btree::{Mtr, Tree};
 use buffer::BufferError;
-use foldhash::HashMap;
 use pagestore::{PageId, PageKind, header};
-use parking_lot::RwLock;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use wal::Priority;
-
-/// The tree of trees. Users never see it.
-pub(crate) const META_TREE: TreeId = TreeId(2);
 
 /// Room for what `free_tree`'s callers add to the last group: one compensation.
 const LAST_BYTES: usize = COMPENSATED_BYTES + 32;
-
-/// A tree in use.
-#[derive(Clone)]
-pub(crate) struct LiveTree {
-    pub tree: Tree,
-    pub with_chains: bool,
-    /// Who created it, if that was after the start: snapshots that do not see that commit cannot read the tree.
-    pub creator: Option<Arc<TransactionState>>,
-    /// It took the place of an empty tree, which is what those snapshots see.
-    pub was_empty: bool,
-}
-
-/// What a snapshot has of a tree.
-pub(crate) enum InView {
-    Tree(Tree),
-    /// It sees none of the tree's records.
-    Empty,
-    /// It is older than the tree.
-    Younger,
-}
-
-pub(crate) struct Trees {
-    meta: Tree,
-    live: RwLock<HashMap<TreeId, LiveTree>>,
-    next_id: AtomicU64,
-    pub marks: Marks,
-}
-
-impl Trees {
-    pub fn new(meta: Tree, next_id: u64) -> Trees {
-        let (live, next_id) = (RwLock::default(), AtomicU64::new(next_id));
-        Trees { meta, live, next_id, marks: Marks::default() }
-    }
-
-    pub fn meta(&self) -> Tree {
-        self.meta
-    }
-
-    pub fn next_id(&self) -> u64 {
-        self.next_id.load(Ordering::SeqCst)
-    }
-
-    pub fn get(&self, tree: TreeId) -> Option<Tree> {
-        self.live.read().get(&tree).map(|live| live.tree)
-    }
-
-    /// The tree for whoever sees what `is_seen` says.
-    pub fn in_view(
-        &self,
-        tree: TreeId,
-        is_seen: impl FnOnce(&Arc<TransactionState>) -> bool,
-    ) -> Option<InView> {
-        let live = self.live.read();
-        let live = live.get(&tree)?;
-        Some(match live.creator.as_ref().is_none_or(is_seen) {
-            true => InView::Tree(live.tree),
-            false if live.was_empty => InView::Empty,
-            false => InView::Younger,
-        })
-    }
-
-    fn show_to_all(&self, tree: TreeId) {
-        if let Some(live) = self.live.write().get_mut(&tree) {
-            live.creator = None;
-        }
-    }
-
-    pub fn all(&self) -> Vec<(TreeId, Tree)> {
-        let mut all: Vec<_> = self.live.read().iter().map(|(id, live)| (*id, live.tree)).collect();
-        all.sort_unstable_by_key(|(id, _)| *id);
-        all
-    }
-
-    fn add(&self, live: LiveTree) {
-        self.live.write().insert(TreeId(live.tree.id.0), live);
-    }
-
-    pub fn find(&self, tree: TreeId) -> Option<LiveTree> {
-        self.live.read().get(&tree).cloned()
-    }
-
-    pub fn remove(&self, tree: TreeId) -> Option<LiveTree> {
-        let removed = self.live.write().remove(&tree);
-        self.marks.forget(tree);
-        removed
-    }
-}
 
 impl Engine {
     /// Snapshots that are older than the tree may read it: it was empty when its creation was committed, or nobody else

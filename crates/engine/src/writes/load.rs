@@ -48,7 +48,7 @@ impl Transaction {
         let engine = self.work.engine.clone();
         engine.keep_log_room().await?;
         self.work.check_unloaded()?;
-        let mut edit = UnloadEdit { was_there: false, chain: None };
+        let mut edit = LoadEdit::new(Change::TakeOut);
         let unloaded = engine.modify(&own, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
         unloaded?;
@@ -64,7 +64,7 @@ impl Transaction {
         self.work.check_unloaded()?;
         let record = self.work.encode_loaded(&own, key, value).await?;
         engine.keep_log_room().await?;
-        let mut edit = ReloadEdit { record: &record, chain: None };
+        let mut edit = LoadEdit::new(Change::Replace(&record));
         let reloaded = engine.modify(&own, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
         reloaded?;
@@ -115,11 +115,11 @@ impl Work {
         let engine = self.engine.clone();
         let record = self.encode_loaded(tree, key, value).await?;
         engine.keep_log_room().await?;
-        let mut edit = LoadEdit { record: &record, is_duplicate: false };
+        let mut edit = LoadEdit::new(Change::Add(&record));
         let loaded = engine.modify(tree, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
         loaded?;
-        match edit.is_duplicate {
+        match edit.was_there {
             true => Err(EngineError::DuplicateKey { existing_key: key.into() }),
             false => Ok(()),
         }
@@ -144,79 +144,56 @@ impl Work {
     }
 }
 
+/// What is done with the record of a key.
+enum Change<'a> {
+    /// A key that is there stays as it is, and is told.
+    Add(&'a [u8]),
+    Replace(&'a [u8]),
+    TakeOut,
+}
+
+/// A change of one record, without a log record beside the page's own.
 struct LoadEdit<'a> {
-    record: &'a [u8],
-    is_duplicate: bool,
+    change: Change<'a>,
+    was_there: bool,
+    /// Of the long value that was replaced or taken out.
+    chain: Option<u64>,
+}
+
+impl<'a> LoadEdit<'a> {
+    fn new(change: Change<'a>) -> Self {
+        Self { change, was_there: false, chain: None }
+    }
 }
 
 impl Edit for LoadEdit<'_> {
     type Output = ();
 
     fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
-        self.is_duplicate = record::is_live(current);
-        match current {
-            Some(_) if self.is_duplicate => Decision::Keep,
-            Some(_) => Decision::Update,
-            None => Decision::Insert,
+        if let Change::Add(_) = self.change {
+            self.was_there = record::is_live(current);
+            return match current {
+                Some(_) if self.was_there => Decision::Keep,
+                Some(_) => Decision::Update,
+                None => Decision::Insert,
+            };
         }
-    }
-
-    fn value(&self) -> &[u8] {
-        self.record
-    }
-
-    fn extra_bytes(&self) -> usize {
-        0
-    }
-
-    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
-}
-
-struct UnloadEdit {
-    was_there: bool,
-    chain: Option<u64>,
-}
-
-impl Edit for UnloadEdit {
-    type Output = ();
-
-    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
         self.was_there = current.is_some();
         self.chain = current.and_then(record::stub_of).map(|stub| stub.first.0);
-        if self.was_there { Decision::Delete } else { Decision::Keep }
-    }
-
-    fn value(&self) -> &[u8] {
-        &[]
-    }
-
-    fn extra_bytes(&self) -> usize {
-        0
-    }
-
-    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
-}
-
-struct ReloadEdit<'a> {
-    record: &'a [u8],
-    /// Of the value that was there.
-    chain: Option<u64>,
-}
-
-impl Edit for ReloadEdit<'_> {
-    type Output = ();
-
-    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
-        self.chain = current.and_then(record::stub_of).map(|stub| stub.first.0);
-        match current {
-            Some(current) if current == self.record => Decision::Keep,
-            Some(_) => Decision::Update,
-            None => Decision::Insert,
+        match (&self.change, current) {
+            (Change::TakeOut, None) => Decision::Keep,
+            (Change::TakeOut, Some(_)) => Decision::Delete,
+            (_, Some(current)) if current == self.value() => Decision::Keep,
+            (_, Some(_)) => Decision::Update,
+            (_, None) => Decision::Insert,
         }
     }
 
     fn value(&self) -> &[u8] {
-        self.record
+        match self.change {
+            Change::Add(record) | Change::Replace(record) => record,
+            Change::TakeOut => &[],
+        }
     }
 
     fn extra_bytes(&self) -> usize {
