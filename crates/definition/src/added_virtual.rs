@@ -7,9 +7,9 @@
 use datum::TypeKind;
 use schema::{ColumnDef, TableDef};
 
-use super::alteration::Alteration;
 use super::draft::{ColumnSource, same_name};
 use super::row_expression::{columns_read, functions_called};
+use crate::altered_table::Alteration;
 
 /// What these give depends on the session: its time zone, its language, its default week, its cipher.
 const SESSION_FUNCTIONS: &[&str] = &[

@@ -1,5 +1,4 @@
 //! ALTER TABLE between two descriptors: whether the rows can stay as they are, and how each is copied if not.
-use std::sync::Arc;
 
 use catalog::{CopiedKeys, RowConverter};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
@@ -12,19 +11,8 @@ use super::conversion::Conversion;
 use super::draft::ColumnSource;
 use super::foreign_key_check::Definer;
 use super::row_maker::RowMaker;
+use crate::altered_table::Alteration;
 use crate::same_value::is_stored_alike;
-
-/// What is to become of the table.
-pub struct Alteration {
-    pub before: Arc<TableHandle>,
-    pub after: TableDef,
-    /// For each column of `after`.
-    pub sources: Vec<ColumnSource>,
-    pub auto_increment: Option<u64>,
-    pub rebuild: bool,
-    /// `ALGORITHM=COPY`: the rows are copied whatever changes, and the client is told how many they were.
-    pub copy_asked: bool,
-}
 
 /// Error 1846: rows are checked by a way that MySQL calls a copy, which has to be told to let writers go on.
 pub fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {

@@ -7,13 +7,7 @@ use schema::{CheckDef, ReferentialAction};
 use super::conditions::*;
 use super::draft::{DefinitionContext, TableDraft, same_name};
 use super::row_expression::{Purpose, columns_read, text_of};
-
-#[derive(Clone, Debug)]
-pub struct CheckDraft {
-    pub definition: CheckDef,
-    /// Written with this column, the only one that it may read.
-    pub column: Option<String>,
-}
+use crate::draft::CheckDraft;
 
 /// A constraint of the table, or of one column of it. One without a name gets the next number at once: its errors tell
 /// the name.

@@ -9,22 +9,7 @@ use schema::{
 };
 
 use super::draft::{IndexDraft, PartDraft, TableDraft, same_name};
-
-#[derive(Clone, Debug)]
-pub struct ForeignKeyDraft {
-    /// Empty until `name_foreign_keys`.
-    pub name: String,
-    /// The table has it already.
-    pub exists: bool,
-    pub columns: Vec<String>,
-    pub parent_database: String,
-    pub parent_table: String,
-    /// None for the parent's primary key.
-    pub parent_columns: Vec<String>,
-    pub match_option: MatchOption,
-    pub on_delete: ReferentialAction,
-    pub on_update: ReferentialAction,
-}
+use crate::draft::ForeignKeyDraft;
 
 /// `[CONSTRAINT name] FOREIGN KEY [index] (columns) REFERENCES ..`
 pub fn add_foreign_key(key: &ForeignKey<'_>, draft: &mut TableDraft) -> Result<(), SqlError> {

@@ -8,6 +8,7 @@
 mod added_virtual;
 mod alter;
 mod alteration;
+mod altered_table;
 mod check;
 mod column;
 mod comment;
@@ -18,6 +19,8 @@ mod data_type;
 mod database;
 mod dependence;
 mod draft;
+mod draft_of_table;
+mod finish;
 mod foreign_key;
 mod foreign_key_check;
 mod index;
@@ -35,9 +38,10 @@ mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
-    Alteration, Converter, adds_lacking_dates, begins_to_count, check_algorithm, computes_values,
+    Converter, adds_lacking_dates, begins_to_count, check_algorithm, computes_values,
     copied_keys, is_only_named, needs_rebuild, newly_enforced, old_and_new,
 };
+pub use altered_table::Alteration;
 pub use conditions::{
     ER_CHECK_CONSTRAINT_DUP_NAME, ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
     ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF,

@@ -7,8 +7,9 @@ use collation::Charset;
 use datum::{ColumnType, ErrorCode, SqlError, TypeKind, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, LockOption, SchemaChangeOption};
 
-use super::alteration::{Alteration, begins_to_count, computed_columns, newly_enforced};
+use super::alteration::{begins_to_count, computed_columns, newly_enforced};
 use super::draft::ColumnSource;
+use crate::altered_table::Alteration;
 use crate::same_value::is_same_value;
 
 /// What is done, from the least to the most.
