@@ -7,38 +7,8 @@ use crate::bytes::Reader;
 use crate::decimal::{put_decimal, read_decimal};
 use crate::json::{put_json, read_json};
 use crate::temporal::{put_datetime, put_time, put_timestamp, read_datetime, read_time, read_timestamp};
+use crate::type_code;
 use datum::{ColumnType, Date, TypeKind, Value, json_text, read_json as json_of_stored};
-
-/// MySQL's numbers of types, as TABLE_MAP has them.
-pub mod type_code {
-    #![allow(missing_docs)]
-    pub const TINY: u8 = 1;
-    pub const SHORT: u8 = 2;
-    pub const LONG: u8 = 3;
-    pub const FLOAT: u8 = 4;
-    pub const DOUBLE: u8 = 5;
-    pub const NULL: u8 = 6;
-    pub const TIMESTAMP: u8 = 7;
-    pub const LONG_LONG: u8 = 8;
-    pub const INT24: u8 = 9;
-    pub const DATE: u8 = 10;
-    pub const TIME: u8 = 11;
-    pub const DATETIME: u8 = 12;
-    pub const YEAR: u8 = 13;
-    pub const VARCHAR: u8 = 15;
-    pub const BIT: u8 = 16;
-    pub const TIMESTAMP2: u8 = 17;
-    pub const DATETIME2: u8 = 18;
-    pub const TIME2: u8 = 19;
-    pub const JSON: u8 = 245;
-    pub const NEW_DECIMAL: u8 = 246;
-    pub const ENUM: u8 = 247;
-    pub const SET: u8 = 248;
-    pub const BLOB: u8 = 252;
-    pub const VAR_STRING: u8 = 253;
-    pub const STRING: u8 = 254;
-    pub const GEOMETRY: u8 = 255;
-}
 
 /// A column's type as TABLE_MAP says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +23,7 @@ pub struct WireType {
 
 /// The bytes of metadata that a type has.
 pub(crate) fn metadata_bytes(code: u8) -> usize {
-    use type_code::*;
+    use crate::type_code::*;
     match code {
         VARCHAR | VAR_STRING | STRING | NEW_DECIMAL | BIT | ENUM | SET => 2,
         FLOAT | DOUBLE | BLOB | JSON | GEOMETRY | TIMESTAMP2 | DATETIME2 | TIME2 => 1,
@@ -68,7 +38,7 @@ fn bytes_of(low: u8, high: u8) -> u16 {
 impl WireType {
     /// How a column of ours is written.
     pub fn of(column: &ColumnType) -> WireType {
-        use type_code::*;
+        use crate::type_code::*;
         let (code, metadata) = match &column.kind {
             TypeKind::Null => (NULL, 0),
             TypeKind::Tiny => (TINY, 0),
@@ -110,13 +80,13 @@ impl WireType {
 
     /// Whether the type has a sign, so that TABLE_MAP says which it is.
     pub fn is_numeric(self) -> bool {
-        use type_code::*;
+        use crate::type_code::*;
         matches!(self.code, TINY | SHORT | INT24 | LONG | LONG_LONG | NEW_DECIMAL | FLOAT | DOUBLE | YEAR)
     }
 
     /// Whether it has a character set. JSON has none.
     pub fn is_character(self) -> bool {
-        use type_code::*;
+        use crate::type_code::*;
         matches!(self.real_code(), VARCHAR | VAR_STRING | STRING | BLOB)
     }
 
@@ -221,7 +191,7 @@ fn read_integer(reader: &mut Reader<'_>, code: u8, unsigned: bool) -> Result<Val
 
 /// The value at the reader's place, which is not NULL.
 pub(crate) fn read_cell(reader: &mut Reader<'_>, wire: WireType) -> Result<Value, BinlogError> {
-    use type_code::*;
+    use crate::type_code::*;
     let [low, high] = wire.metadata.to_le_bytes();
     Ok(match wire.real_code() {
         code @ (TINY | SHORT | INT24 | LONG | LONG_LONG) => read_integer(reader, code, wire.unsigned)?,

@@ -7,11 +7,11 @@ use crate::format_description::FormatDescription;
 use crate::gtid::GtidSet;
 use crate::gtid_event::GtidEvent;
 use crate::header::{RawEvent, event_type, header_flag};
+use crate::map_column::TableMap;
 use crate::mariadb::{self, MariaDbGtid};
 use crate::payload::unpack_transaction;
 use crate::query::Query;
 use crate::rows::{Rows, RowsKind};
-use crate::table_map::TableMap;
 use crate::xa::XaPrepare;
 
 /// An event without its header.

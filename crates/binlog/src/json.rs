@@ -13,9 +13,9 @@
 //! Invariant: reading goes no deeper than documents may be, and visits no byte range outside of its container.
 use crate::BinlogError;
 use crate::bytes::Reader;
-use crate::cell::type_code;
 use crate::decimal::{put_decimal, read_decimal};
 use crate::temporal::{put_packed_datetime, put_packed_time, read_packed_datetime, read_packed_time};
+use crate::type_code;
 use datum::{JSON_DEPTH_MAX, Json, JsonMap};
 
 const SMALL_OBJECT: u8 = 0;

@@ -31,6 +31,7 @@ mod gtid_event;
 mod header;
 mod identifier_state;
 mod json;
+mod map_column;
 mod mariadb;
 mod mariadb_position;
 mod optional_fields;
@@ -42,9 +43,10 @@ mod table_map;
 mod temporal;
 #[cfg(test)]
 mod tests;
+pub mod type_code;
 mod xa;
 
-pub use cell::{WireType, put_cell, type_code};
+pub use cell::{WireType, put_cell};
 pub use database_filter::DatabaseFilter;
 pub use error::BinlogError;
 pub use event::Event;
@@ -57,11 +59,11 @@ pub use header::{
     split_event, write_event,
 };
 pub use identifier_state::IdentifierState;
+pub use map_column::{MapColumn, RowMetadata, TableMap};
 pub use mariadb::MariaDbGtid;
 pub use mariadb_position::MariaDbPosition;
 pub use package::{CommitPackage, FileOfEvents, GtidChoice, Place};
 pub use payload::{pack_transaction, unpack_transaction};
 pub use query::{Query, QuerySettings, query_option};
 pub use rows::{Changes, RowChange, RowImage, Rows, RowsHeader, RowsKind, put_image, rows_flag};
-pub use table_map::{MapColumn, RowMetadata, TableMap};
 pub use xa::XaPrepare;

@@ -3,8 +3,8 @@
 //! Invariant: fields are written in the order of MySQL's servers, and each only if the columns have what it says.
 use crate::BinlogError;
 use crate::bytes::{Reader, put_bitmap, put_packed, put_packed_bytes, read_bitmap, text};
-use crate::cell::type_code;
-use crate::table_map::{MapColumn, TableMap};
+use crate::map_column::{MapColumn, TableMap};
+use crate::type_code;
 
 const SIGNEDNESS: u8 = 1;
 const DEFAULT_CHARSET: u8 = 2;

@@ -14,7 +14,7 @@ use crate::BinlogError;
 use crate::bytes::{Reader, put_bitmap, put_packed, read_bitmap};
 use crate::cell::{put_cell, read_cell};
 use crate::header::event_type;
-use crate::table_map::TableMap;
+use crate::map_column::TableMap;
 use datum::{ColumnType, Value};
 
 /// Flags of row events.

@@ -14,53 +14,8 @@
 use crate::BinlogError;
 use crate::bytes::{Reader, put_bitmap, put_packed, put_short_text, read_bitmap};
 use crate::cell::{WireType, metadata_bytes};
+use crate::map_column::{MapColumn, TableMap};
 use crate::optional_fields::{decode_optional, encode_optional};
-
-/// `binlog_row_metadata`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum RowMetadata {
-    /// Signs and character sets.
-    #[default]
-    Minimal,
-    /// Also names, members, keys and visibility.
-    Full,
-}
-
-/// One column as TABLE_MAP has it. What is `None` is not said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapColumn {
-    /// How its values are read.
-    pub wire: WireType,
-    /// Whether it can be NULL.
-    pub nullable: bool,
-    /// The number of its collation, for columns with characters; for ENUM and SET only with full metadata.
-    pub collation: Option<u32>,
-    /// Its name.
-    pub name: Option<String>,
-    /// The members of an ENUM or SET.
-    pub members: Option<Vec<Vec<u8>>>,
-    /// False for an invisible column.
-    pub visible: Option<bool>,
-}
-
-/// The event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableMap {
-    /// What row events call the table.
-    pub table_id: u64,
-    /// 1, as all servers write it.
-    pub flags: u16,
-    /// The database.
-    pub database: String,
-    /// The table.
-    pub table: String,
-    /// In the order of the definition, without hidden ones.
-    pub columns: Vec<MapColumn>,
-    /// Of the primary key: columns, each with its prefix length in characters, 0 for the whole column.
-    pub primary_key: Vec<(u64, u64)>,
-    /// Optional fields of other numbers, as they were.
-    pub unknown_fields: Vec<(u8, Vec<u8>)>,
-}
 
 impl TableMap {
     /// The event's body.
