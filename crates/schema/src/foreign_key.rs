@@ -3,7 +3,8 @@
 //! The parent is named, not pointed to: it may be missing, since `foreign_key_checks=0` lets tables come and go in any
 //! order. Called by the catalog, which finds parents and children, and by everything that prints constraints.
 use crate::identifier::quote_identifier;
-use crate::table::{TableDef, same_name};
+use crate::identifier::same_name;
+use crate::table::TableDef;
 
 /// What happens to the children of a parent row that goes or gets another key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -32,6 +32,11 @@ pub fn quote_text(text: &str) -> String {
     quoted
 }
 
+/// Names ignore letter case.
+pub(crate) fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

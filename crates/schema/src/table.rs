@@ -5,6 +5,7 @@
 use crate::check::CheckDef;
 use crate::column::ColumnDef;
 use crate::foreign_key::ForeignKeyDef;
+use crate::identifier::same_name;
 use crate::index::{IndexDef, IndexId, IndexKind};
 use crate::row_places::RowPlaces;
 use collation::CollationId;
@@ -208,11 +209,6 @@ impl TableDef {
             })
             .map(|index| index.id);
     }
-}
-
-/// Names ignore letter case.
-pub(crate) fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@
 //!
 //! Pace: while the build takes up records it holds the writers (`hold`), and each record that it takes up lets less than one
 //! come (`give`). So what is left gets less however many write. They wait in the order in which they came.
-use crate::handle::TableHandle;
 use datum::{SqlError, Value};
 use engine::{EntryBatch, Transaction};
 use env::sync::WaitQueue;
@@ -176,7 +175,7 @@ impl ChangeStream {
     }
 
     /// The build is over: nobody waits for it any more.
-    fn close(&self) {
+    pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
         state.records = EntryBatch::default();
@@ -184,7 +183,7 @@ impl ChangeStream {
     }
 
     /// Waits until the build lets another record come.
-    async fn wait_for_room(&self) {
+    pub(super) async fn wait_for_room(&self) {
         if self.must_wait.load(Ordering::SeqCst) {
             let place = self.writers.register();
             if self.must_wait.load(Ordering::SeqCst) {
@@ -199,11 +198,16 @@ impl ChangeStream {
         self.state.lock().open.clone()
     }
 
-    fn concerns(&self, old: &[Value], new: &[Value]) -> bool {
+    pub(super) fn concerns(&self, old: &[Value], new: &[Value]) -> bool {
         self.every_change || self.columns.iter().any(|column| old[*column] != new[*column])
     }
 
-    fn add(self: &Arc<Self>, transaction: &mut Transaction, row_key: &[u8], old: Option<&[Value]>) {
+    pub(super) fn add(
+        self: &Arc<Self>,
+        transaction: &mut Transaction,
+        row_key: &[u8],
+        old: Option<&[Value]>,
+    ) {
         let id = transaction.id().expect("who has changed a row has a number");
         if self.push(id, row_key, old) {
             transaction.keep_until_ended(OpenWriter { stream: self.clone(), id });
@@ -255,90 +259,22 @@ impl ChangedRow {
 pub(crate) struct StreamCell {
     /// All that a write pays while nothing is built. Relaxed: it changes while no writer is inside, and the metadata lock
     /// comes between.
-    is_attached: AtomicBool,
+    pub(super) is_attached: AtomicBool,
     stream: Mutex<Option<Arc<ChangeStream>>>,
 }
 
 impl StreamCell {
-    fn get(&self) -> Option<Arc<ChangeStream>> {
+    pub(super) fn get(&self) -> Option<Arc<ChangeStream>> {
         match self.is_attached.load(Ordering::Relaxed) {
             true => self.stream.lock().clone(),
             false => None,
         }
     }
 
-    fn set(&self, stream: Option<Arc<ChangeStream>>) {
+    pub(super) fn set(&self, stream: Option<Arc<ChangeStream>>) {
         let mut place = self.stream.lock();
         self.is_attached.store(stream.is_some(), Ordering::Relaxed);
         *place = stream;
-    }
-}
-
-/// The stream is the table's until this is dropped.
-#[must_use]
-pub struct AttachedStream {
-    table: Arc<TableHandle>,
-    stream: Arc<ChangeStream>,
-}
-
-impl AttachedStream {
-    pub fn stream(&self) -> &Arc<ChangeStream> {
-        &self.stream
-    }
-}
-
-impl Drop for AttachedStream {
-    fn drop(&mut self) {
-        self.table.changes.set(None);
-        self.stream.close();
-    }
-}
-
-impl TableHandle {
-    /// Has writers tell `stream` what they change. The caller holds a lock that no writer passes, and is the only one
-    /// who changes the table's definition until the result is dropped.
-    pub fn attach_stream(self: &Arc<Self>, stream: ChangeStream) -> AttachedStream {
-        let stream = Arc::new(stream);
-        self.changes.set(Some(stream.clone()));
-        AttachedStream { table: self.clone(), stream }
-    }
-
-    /// Called before a change, while no page is latched: waits for a build that does not keep up.
-    #[inline]
-    pub(crate) async fn wait_for_build(&self) {
-        if let Some(stream) = self.changes.get() {
-            stream.wait_for_room().await;
-        }
-    }
-
-    /// Called behind the change: of a new row, of one that has other values, or of both rows when its key changes.
-    pub(crate) fn tell_change(
-        &self,
-        transaction: &mut Transaction,
-        (old_key, old): (&[u8], Option<&[Value]>),
-        (new_key, new): (&[u8], &[Value]),
-    ) {
-        let Some(stream) = self.changes.get() else { return };
-        let Some(old) = old else { return stream.add(transaction, new_key, None) };
-        let moves = old_key != new_key;
-        if moves || stream.concerns(old, new) {
-            stream.add(transaction, old_key, Some(old));
-        }
-        if moves {
-            stream.add(transaction, new_key, None);
-        }
-    }
-
-    /// Whether a build has to be told of changes.
-    pub(crate) fn has_stream(&self) -> bool {
-        self.changes.is_attached.load(Ordering::Relaxed)
-    }
-
-    /// Behind the deletion of a row.
-    pub(crate) fn tell_deletion(&self, transaction: &mut Transaction, row_key: &[u8], row: Option<&[Value]>) {
-        if let (Some(stream), Some(row)) = (self.changes.get(), row) {
-            stream.add(transaction, row_key, Some(row));
-        }
     }
 }
 

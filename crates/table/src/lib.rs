@@ -5,6 +5,8 @@
 //! The executor reads and changes rows through it, the catalog builds indexes with it.
 #![forbid(unsafe_code)]
 
+mod attached_stream;
+mod changed_row;
 mod resolver;
 
 mod handle;
@@ -38,9 +40,10 @@ mod entries;
 mod error;
 
 pub use crate::row_events::images::RowImages;
+pub use attached_stream::AttachedStream;
 pub use auto_increment::{AutoIncrement, last_until};
 pub use change::ChangeOutcome;
-pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
+pub use change_stream::{ChangeStream, ChangedRow};
 pub use entries::EntryKey;
 pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};

@@ -3,7 +3,7 @@ use crate::handle::TableHandle;
 use datum::{SqlError, Value};
 use schema::{TableDef, TableId};
 
-use crate::foreign_key::Relations;
+use crate::foreign_key::link::Relations;
 use std::sync::Arc;
 
 /// Implemented by the catalog. The statement's metadata lock keeps the table alive while the plan runs.

@@ -5,9 +5,7 @@
 //! order, either both have a hash in common or the keys of one are unknown. Equal hashes of different keys cost a wait only. What is
 //! undone is not taken out again. Called by `change`.
 use crate::handle::TableHandle;
-use crate::row_events::{note_change, row_events};
 use datum::{SqlError, Value};
-use engine::Transaction;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A transaction with more keys is applied alone.
@@ -38,7 +36,7 @@ impl WriteSet {
     }
 
     /// The keys of a row before or after its change.
-    fn add(&mut self, table: &TableHandle, row: &[Value]) -> Result<(), SqlError> {
+    pub(super) fn add(&mut self, table: &TableHandle, row: &[Value]) -> Result<(), SqlError> {
         let layout = table.layout();
         // Rows without a key of their own are found by all their values; a child's parent has keys that are not known here.
         if layout.clustered.is_empty() || !table.definition().foreign_keys.is_empty() {
@@ -63,22 +61,5 @@ impl WriteSet {
             self.keys.push(hasher.finish());
         }
         Ok(())
-    }
-}
-
-impl TableHandle {
-    /// Notes a change that has just been made, and the keys of its row.
-    pub(crate) async fn note(
-        &self,
-        transaction: &mut Transaction,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
-    ) -> Result<(), SqlError> {
-        note_change(transaction, self.definition(), before, after).await?;
-        if self.definition().temporary {
-            return Ok(());
-        }
-        let Some(events) = row_events(transaction) else { return Ok(()) };
-        before.into_iter().chain(after).try_for_each(|row| events.writes.add(self, row))
     }
 }

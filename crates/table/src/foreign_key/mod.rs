@@ -8,7 +8,7 @@
 //! The catalog makes the links, the executor asks before each row it changes.
 mod cascade;
 mod check;
-mod link;
+pub(crate) mod link;
 
 pub use link::{ChildLink, ParentLink, Relations};
 
