@@ -10,6 +10,7 @@ mod fill;
 mod foreign_key;
 mod input;
 mod insert;
+mod inserter;
 mod load;
 mod rows;
 mod rules;

@@ -7,6 +7,7 @@ use expression::{Expr, ExprKind};
 use parser::ast::{ColumnReference, DuplicateHandling, LoadColumn, LoadData};
 use plan::{DefaultSource, InsertValue, InsertView, Rights};
 use schema::TableDef;
+use std::sync::Arc;
 
 /// Where a field of a line goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,16 +90,8 @@ impl<'p> Binder<'p> {
             values.push(value);
         }
         self.pop_row_block();
-        let mut omitted = Vec::new();
-        for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
-            // A file need not have them all: also a column that INSERT must be given a value is left at its zero.
-            omitted.push(match self.default_source(&table, column)? {
-                DefaultSource::Missing => {
-                    (column, DefaultSource::Value(table.columns[column].column_type.implicit_default()))
-                }
-                source => (column, source),
-            });
-        }
+        let omitted = (0..table.columns.len()).filter(|column| !columns.contains(column));
+        let omitted = omitted.map(|column| self.omitted_source(&table, column)).collect::<Result<_, _>>()?;
         self.check_not_read(&table, target.name(), target.reference(), "INSERT")?;
         self.shareable = false;
         let replaces = load.duplicates == Some(DuplicateHandling::Replace);
@@ -115,6 +108,20 @@ impl<'p> Binder<'p> {
             // A client that has begun to send its file cannot be stopped, so LOCAL goes on behind bad rows.
             ignore: load.duplicates == Some(DuplicateHandling::Ignore) || load.local && !replaces,
             table,
+        })
+    }
+
+    /// A file need not have all columns: also one that INSERT must be given a value is left at its zero.
+    fn omitted_source(
+        &mut self,
+        table: &Arc<TableDef>,
+        column: usize,
+    ) -> Result<(usize, DefaultSource), SqlError> {
+        Ok(match self.default_source(table, column)? {
+            DefaultSource::Missing => {
+                (column, DefaultSource::Value(table.columns[column].column_type.implicit_default()))
+            }
+            source => (column, source),
         })
     }
 

@@ -1,13 +1,13 @@
 //! What REPLACE and ON DUPLICATE KEY UPDATE do with the row that is already there.
 use super::auto_increment;
 use super::foreign_key::pardon;
-use super::insert::Inserter;
 use super::rules::check_row;
+use crate::change::inserter::Inserter;
 use crate::context::ExecContext;
 use crate::deferred::retried;
 use crate::operator::run_initialisers;
 use datum::{SqlError, Value, error_code};
-use engine::{LockMode, ReadMode};
+use engine::{LockMode, ReadMode, Savepoint};
 use plan::{Assignment, RowSubquery};
 use schema::TriggerEvent;
 use table::{ChangeOutcome, TableHandle, damaged, follow_key};
@@ -121,21 +121,32 @@ pub async fn update_existing(
             return pardon(error, inserter.plan.ignore, row_begin, &inserter.handle, context).await;
         }
     }
+    write_existing(inserter, row_key, (&existing, &frame), row_begin, context).await
+}
+
+/// Brings the new values of a row that was there into the table.
+async fn write_existing(
+    inserter: &mut Inserter<'_>,
+    row_key: &[u8],
+    (existing, frame): (&[Value], &[Value]),
+    row_begin: Savepoint,
+    context: &mut ExecContext<'_>,
+) -> Result<(), SqlError> {
     let Inserter { handle, foreign_keys, .. } = &*inserter;
-    if let Err(error) = foreign_keys.before_update(handle, row_key, &existing, &frame, context).await {
+    if let Err(error) = foreign_keys.before_update(handle, row_key, existing, frame, context).await {
         return pardon(error, inserter.plan.ignore, row_begin, handle, context).await;
     }
-    let changed = context.update_row(&inserter.handle, row_key, &existing, &frame).await?;
+    let changed = context.update_row(&inserter.handle, row_key, existing, frame).await?;
     match changed {
         ChangeOutcome::Done => {
             inserter.outcome.affected_rows += 2;
-            if let Some(number) = auto_increment::observe_update(&inserter.handle, &frame) {
+            if let Some(number) = auto_increment::observe_update(&inserter.handle, frame) {
                 inserter.outcome.explicit_insert_id = number;
             }
             Ok(())
         }
         ChangeOutcome::Duplicate { index, .. } => {
-            let error = inserter.handle.duplicate_error(index, &frame);
+            let error = inserter.handle.duplicate_error(index, frame);
             pardon(error, inserter.plan.ignore, row_begin, &inserter.handle, context).await
         }
     }

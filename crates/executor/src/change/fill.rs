@@ -3,7 +3,8 @@
 //! Invariant: rows are given on in the order in which they came, and each counts when it is taken. Few rows are inserted one by
 //! one, as are those of a table that turns out not to be empty. Only statements that any duplicate ends come here, and those with
 //! IGNORE whose table has one unique key: a row that is left out for one would not refuse others by another.
-use super::insert::Inserter;
+use crate::change::inserter::Inserter;
+use crate::change::inserter::{Filling, Way};
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::host::LeftOutRows;
@@ -18,23 +19,6 @@ const ROWS_MIN: u64 = 2048;
 const BYTES_MIN: usize = 1 << 20;
 /// So many are handed over at once.
 const BATCH_ROWS: usize = 256;
-
-/// What becomes of the rows that were taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Rows are not taken.
-    Insert,
-    /// They wait until there are enough.
-    Gather,
-    /// The host has them.
-    Fill,
-}
-
-pub(super) struct Filling {
-    way: Way,
-    waiting: Vec<Vec<Value>>,
-    waiting_bytes: usize,
-}
 
 impl Filling {
     /// `rows` is how many will come, if that is known.

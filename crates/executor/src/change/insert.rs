@@ -2,11 +2,12 @@
 use super::assign::Assigner;
 use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
-use super::fill::Filling;
 use super::foreign_key::{ForeignKeys, pardon};
 use super::input::ChangeInput;
 use super::rules::check_row;
 use crate::batch::RowBatch;
+use crate::change::inserter::Filling;
+use crate::change::inserter::Inserter;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::deferred::retried;
@@ -17,20 +18,7 @@ use engine::LockMode;
 use expression::ExprKind;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
 use schema::{ColumnDefault, ForeignKeyDef, TriggerEvent};
-use table::{ChangeOutcome, ReadyTable};
-
-pub struct Inserter<'p> {
-    pub plan: &'p InsertPlan,
-    pub handle: ReadyTable,
-    pub foreign_keys: ForeignKeys,
-    pub assigner: Assigner<'p>,
-    pub outcome: Outcome,
-    pub(super) filling: Filling,
-    generator: Generator,
-    pace: Pace,
-    /// Rows that constraints refused, which the client is not told of as records.
-    refused: u64,
-}
+use table::ChangeOutcome;
 
 pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     let rows = match &plan.source {
@@ -252,35 +240,46 @@ impl Inserter<'_> {
                 Ok(())
             }
             ChangeOutcome::Duplicate { index, row_key } => {
-                self.outcome.duplicates += 1;
-                match &self.plan.duplicates {
-                    DuplicateRule::Fail => {
-                        let error = self.handle.duplicate_error(index, &row);
-                        if !self.plan.ignore {
-                            return Err(error);
-                        }
-                        context.eval.session.warn(error.into_warning());
-                        self.generator.give_back(generated);
-                        Ok(())
-                    }
-                    // A number that the counter gave replaces no row.
-                    DuplicateRule::Replace if self.is_of_counter(index, generated) => {
-                        Err(self.handle.duplicate_error(index, &row))
-                    }
-                    DuplicateRule::Replace => {
-                        replace_existing(self, index, row_key, &row, context).await?;
-                        self.note_generated(generated);
-                        Ok(())
-                    }
-                    DuplicateRule::Update { assignments, subqueries } => {
-                        if let Generated::Explicit(number) = generated {
-                            self.handle.auto_increment().observe(number);
-                        }
-                        self.generator.give_back(generated);
-                        row.extend(source);
-                        update_existing(self, (assignments, subqueries), &row_key, row, context).await
-                    }
+                self.meet_duplicate((index, row_key), (row, source), generated, context).await
+            }
+        }
+    }
+
+    /// A row that has a key of the new one: whatever the statement says of it.
+    async fn meet_duplicate(
+        &mut self,
+        (index, row_key): (usize, Vec<u8>),
+        (mut row, source): (Vec<Value>, Vec<Value>),
+        generated: Generated,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.outcome.duplicates += 1;
+        match &self.plan.duplicates {
+            DuplicateRule::Fail => {
+                let error = self.handle.duplicate_error(index, &row);
+                if !self.plan.ignore {
+                    return Err(error);
                 }
+                context.eval.session.warn(error.into_warning());
+                self.generator.give_back(generated);
+                Ok(())
+            }
+            // A number that the counter gave replaces no row.
+            DuplicateRule::Replace if self.is_of_counter(index, generated) => {
+                Err(self.handle.duplicate_error(index, &row))
+            }
+            DuplicateRule::Replace => {
+                replace_existing(self, index, row_key, &row, context).await?;
+                self.note_generated(generated);
+                Ok(())
+            }
+            DuplicateRule::Update { assignments, subqueries } => {
+                if let Generated::Explicit(number) = generated {
+                    self.handle.auto_increment().observe(number);
+                }
+                self.generator.give_back(generated);
+                row.extend(source);
+                update_existing(self, (assignments, subqueries), &row_key, row, context).await
             }
         }
     }

@@ -1,5 +1,5 @@
 //! LOAD DATA: an INSERT whose rows come one after the other from elsewhere, as parameters of one row of expressions.
-use super::insert::Inserter;
+use crate::change::inserter::Inserter;
 use crate::context::ExecContext;
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};

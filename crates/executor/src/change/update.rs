@@ -117,20 +117,7 @@ async fn update_row(
     outcome.matched_rows += 1;
     let positions = &target.plan.column_positions;
     let mut old: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
-    for assignment in &target.plan.assignments {
-        let column = assignment.column;
-        let number = outcome.matched_rows;
-        let (assigner, value) = (&target.assigner, &assignment.value);
-        let value = retried(context, |eval| assigner.assigned(column, value, frame, number, eval)).await?;
-        frame[positions[column]] = match value {
-            // The counter works for INSERT only.
-            Value::Null if !target.plan.table.columns[column].nullable() && !target.assigner.defers_null => {
-                let column_type = &target.plan.table.columns[column].column_type;
-                target.assigner.convert(column, &Value::Null, column_type, number, context.eval)?
-            }
-            value => value,
-        };
-    }
+    assign_values(target, frame, outcome.matched_rows, context).await?;
     context.check()?;
     let mut new: Vec<Value> = match plan.targets.len() {
         // Nobody else reads this frame.
@@ -182,6 +169,29 @@ async fn update_row(
         }
     }
     write_row(plan, target, &row_key, old, new, context, outcome).await
+}
+
+/// The assignments, each of which sees what those before it have put into the frame.
+async fn assign_values(
+    target: &Target<'_>,
+    frame: &mut [Value],
+    number: u64,
+    context: &mut ExecContext<'_>,
+) -> Result<(), SqlError> {
+    for assignment in &target.plan.assignments {
+        let column = assignment.column;
+        let (assigner, value) = (&target.assigner, &assignment.value);
+        let value = retried(context, |eval| assigner.assigned(column, value, frame, number, eval)).await?;
+        frame[target.plan.column_positions[column]] = match value {
+            // The counter works for INSERT only.
+            Value::Null if !target.plan.table.columns[column].nullable() && !target.assigner.defers_null => {
+                let column_type = &target.plan.table.columns[column].column_type;
+                target.assigner.convert(column, &Value::Null, column_type, number, context.eval)?
+            }
+            value => value,
+        };
+    }
+    Ok(())
 }
 
 /// Brings the new values into the table, and to the row's children.

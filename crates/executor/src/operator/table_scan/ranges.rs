@@ -61,6 +61,17 @@ impl Opened {
                 return Ok(());
             }
         };
+        self.find_by_conditions(access, index, base, context)
+    }
+
+    /// The point or the ranges of an index that the path's conditions leave.
+    fn find_by_conditions(
+        &mut self,
+        access: &TableAccess,
+        index: usize,
+        base: &[Value],
+        context: &ExecContext<'_>,
+    ) -> Result<(), SqlError> {
         let layout = &self.handle.layout().indexes[index];
         let mut builder = RangeBuilder {
             table: &access.table,
