@@ -18,6 +18,7 @@ mod instance;
 mod kill;
 mod literals;
 pub mod logs;
+mod piece_rows;
 mod plan_cache;
 mod plan_shape;
 mod process_list;
@@ -45,6 +46,7 @@ pub use host_files::{HostFiles, HostPath, read_error, write_error};
 pub use instance::{EngineStatus, Instance, InstanceConfig, LogLevel, SleepFuture, Timer};
 pub use kill::{Handled, KillKind, KillSwitch};
 pub use literals::literal_value;
+pub use piece_rows::{IntoTarget, PieceRows};
 pub use plan_cache::{
     ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, SettingHint, StatementText, TextKey, TypedPlan,
     is_kept,
@@ -52,8 +54,7 @@ pub use plan_cache::{
 pub use plan_shape::PlanShape;
 pub use process_list::{Activity, OpenTransaction, ProcessEntry, ProcessList};
 pub use program_cache::{
-    CallArgument, CallInput, CallPiece, ExecutePiece, IntoTarget, KeptPiece, PiecePlan, PieceRows,
-    ProgramCache, SharedProgram,
+    CallArgument, CallInput, CallPiece, ExecutePiece, KeptPiece, PiecePlan, ProgramCache, SharedProgram,
 };
 pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
 pub use sight::{PreparedSight, SessionSight, SightCell};

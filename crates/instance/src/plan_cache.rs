@@ -13,8 +13,8 @@ use parking_lot::RwLock;
 use parser::Digest;
 use parser::hints::Hint;
 
+use crate::piece_rows::PieceRows;
 use crate::plan_shape::PlanShape;
-use crate::program_cache::PieceRows;
 use crate::result_shape::Conversion;
 use crate::result_shape::ResultShape;
 use catalog::{LockMode, LockName};

@@ -11,6 +11,7 @@ use plan::Plan;
 use program::Program;
 use schema::TableDef;
 
+use crate::piece_rows::{IntoTarget, PieceRows};
 use crate::plan_cache::PreparedPlan;
 use catalog::{LiveProgram, LockMode, LockName};
 
@@ -50,19 +51,6 @@ pub struct PiecePlan {
     pub read_as_number: Option<usize>,
 }
 
-/// What becomes of the rows.
-#[derive(Debug, PartialEq, Eq)]
-pub enum PieceRows {
-    /// They are the client's, or the program's own.
-    Given,
-    /// SELECT .. INTO: where the values of the only one go.
-    Into(Box<[IntoTarget]>),
-    /// SET of a user variable, whose name is in lower case.
-    Assigned(String),
-    /// DO.
-    Dropped,
-}
-
 /// CALL of a procedure with arguments that need no table and no waiting.
 #[derive(Debug)]
 pub struct CallPiece {
@@ -94,13 +82,6 @@ pub struct ExecutePiece {
     pub name: String,
     /// User variables, in lower case.
     pub using: Box<[String]>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IntoTarget {
-    Slot(usize),
-    /// In lower case.
-    UserVariable(String),
 }
 
 impl KeptPiece {

@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod context;
 mod definition_cache;
 mod error_reply;
 mod event_stream;

@@ -9,6 +9,8 @@ pub mod options;
 mod folder;
 mod log;
 mod machine;
+mod open_store;
+mod pid_file;
 mod random;
 mod version;
 

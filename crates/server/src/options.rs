@@ -6,6 +6,7 @@
 
 mod command_help;
 mod command_line;
+mod given;
 mod help;
 mod known;
 mod mapped;

@@ -1,14 +1,13 @@
 //! The value of a path for a document: numbers, texts and conditions behave as SQL's do.
 use std::cmp::Ordering;
 
-use collation::CollationId;
 use datum::{ColumnType, SqlError, Value, error_code};
 
-use super::document::{Document, Kind};
+use super::document::Kind;
 use super::node_set::Selected;
 use super::path::{Calculation, Path, PathFunction};
+use crate::xpath::evaluation::Evaluation;
 use expression::ComparisonOperator;
-use expression::EvalContext;
 
 /// What a path gives that selects no nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +16,6 @@ pub(crate) enum Scalar {
     Integer(i64),
     Real(f64),
     Text(Vec<u8>),
-}
-
-pub(crate) struct Evaluation<'d, 't> {
-    pub document: &'d Document<'t>,
-    pub collation: CollationId,
-    pub context: &'d EvalContext,
 }
 
 impl Scalar {

@@ -4,6 +4,7 @@
 //! reader panic; nesting of paths is bounded. Callers: `functions::xml`.
 mod document;
 mod evaluate;
+mod evaluation;
 mod lexer;
 mod names;
 mod node_set;
@@ -11,6 +12,6 @@ mod parse;
 mod path;
 
 pub(crate) use document::{Document, Kind};
-pub(crate) use evaluate::Evaluation;
+pub(crate) use evaluation::Evaluation;
 pub(crate) use parse::{PathError, parse_path};
 pub(crate) use path::Path;

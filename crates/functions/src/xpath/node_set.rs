@@ -2,8 +2,8 @@
 use datum::SqlError;
 
 use super::document::{Document, Kind};
-use super::evaluate::Evaluation;
 use super::path::{Axis, Nodes};
+use crate::xpath::evaluation::Evaluation;
 
 /// A selected node, and its number among those that were selected with it, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

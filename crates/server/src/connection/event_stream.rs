@@ -14,8 +14,8 @@ use source::{EventStream, SemiSyncReplica, SourceError, StreamOptions, StreamedE
 use wire::{BinlogDump, Confirmation, PacketReader, StatusFlags};
 
 use super::client::flush;
-use super::commands::Context;
-use crate::connection::commands::StreamEnd;
+use crate::connection::context::Context;
+use crate::connection::context::StreamEnd;
 
 /// So much is gathered before it is sent.
 const FLUSH_BYTES: usize = 64 * 1024;

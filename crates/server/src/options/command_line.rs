@@ -12,8 +12,9 @@ use crate::restore::RestorePlan;
 use crate::restore_table::RestoreTablePlan;
 
 use super::command_help::command_help;
-use super::settings::{Given, Settings, with_option_files};
+use super::settings::{Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
+use crate::options::given::Given;
 
 /// The password of the account at the source, for a `--from` without one.
 const PASSWORD_VARIABLE: &str = "EVENKEEL_SOURCE_PASSWORD";

@@ -8,9 +8,9 @@ use variables::{Effect, Setting, VariableId, parse_text};
 use super::known;
 use super::mapped;
 use super::nearest::nearest;
-use super::settings::Given;
 use super::table::{Kind, OPTIONS, OptionSpec};
 use super::value::{Normalised, normalise, parse_size};
+use crate::options::given::Given;
 
 /// What one option sets.
 #[derive(Debug)]

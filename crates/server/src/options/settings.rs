@@ -13,14 +13,7 @@ use super::option_file;
 use super::resolve::{Meaning, canonical, resolve};
 use super::table::{Kind, OPTIONS, OptionSpec, Target};
 use super::value::{Normalised, normalise, parse_size};
-
-/// An option as it was written somewhere.
-#[derive(Clone, Debug)]
-pub(super) struct Given {
-    pub name: String,
-    pub value: Option<String>,
-    pub place: String,
-}
+use crate::options::given::Given;
 
 /// When a session moves from one worker to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

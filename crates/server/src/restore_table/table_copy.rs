@@ -16,7 +16,7 @@ use session::{ClientGone, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::connection::text_row;
-use crate::start::TokioTimer;
+use crate::open_store::TokioTimer;
 use crate::version::{PROTOCOL_VERSION, VERSION_COMMENT};
 
 const POOL_BYTES: u64 = 64 << 20;
