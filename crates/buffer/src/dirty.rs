@@ -125,6 +125,8 @@ impl BufferPool {
         assert!(rec_lsn > Lsn::ZERO, "0 means clean");
         self.counters.write_requests.add_one();
         let frame = self.frame(index);
+        debug_assert!(frame.latch.is_exclusive(), "whoever changes a page has latched it");
+        debug_assert!(frame.page().is_some(), "an empty frame has nothing to write");
         let begin_log = |after_copy| match (image_lsn, frame.page()) {
             (Some(image_lsn), Some(page)) if self.keeps_page_logs() => {
                 self.page_logs.begin(page, rec_lsn, image_lsn, after_copy)
@@ -149,6 +151,7 @@ impl BufferPool {
     /// A change was made to the page, which the caller has latched exclusively.
     pub(crate) fn note_change(&self, index: FrameIndex, add: impl FnOnce(&mut PageLog)) {
         let frame = self.frame(index);
+        debug_assert!(frame.latch.is_exclusive(), "whoever changes a page has latched it");
         let Some(page) = frame.page() else { return };
         if !self.page_logs.add(page, add) {
             self.must_be_written(index);
@@ -158,6 +161,7 @@ impl BufferPool {
     /// The page has no entry any more. The caller has latched it exclusively.
     fn must_be_written(&self, index: FrameIndex) {
         let frame = self.frame(index);
+        debug_assert!(frame.latch.is_exclusive(), "its flag and its place in the queue change together");
         // Without the flag it is in the queue already, or comes there when its copy is written.
         if frame.may_leave.swap(false, Ordering::Relaxed) && !frame.writing.load(Ordering::Relaxed) {
             let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
@@ -168,6 +172,8 @@ impl BufferPool {
     /// Whether a dirty page may leave memory as it is; the caller, who has latched it exclusively, evicts it then.
     pub(crate) fn leave_dirty(&self, index: FrameIndex, page: PageId) -> bool {
         let frame = self.frame(index);
+        debug_assert!(frame.latch.is_exclusive() && frame.holds(page), "it is evicted next");
+        debug_assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk stays");
         if !frame.may_leave.load(Ordering::Relaxed) {
             return false;
         }
@@ -185,6 +191,8 @@ impl BufferPool {
     /// exclusively and lets nobody take its entry away before this.
     pub(crate) fn mark_returned(&self, index: FrameIndex, rec_lsn: Lsn) {
         let frame = self.frame(index);
+        assert!(rec_lsn > Lsn::ZERO, "a page that left dirty is dirty since some record");
+        debug_assert!(frame.latch.is_exclusive() && !frame.is_dirty(), "it has just been read");
         frame.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
         frame.may_leave.store(true, Ordering::Relaxed);
         self.dirty.count.fetch_add(1, Ordering::Relaxed);
@@ -254,6 +262,7 @@ impl BufferPool {
     /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.
     pub(crate) fn mark_clean(&self, index: FrameIndex) {
         let frame = self.frame(index);
+        debug_assert!(frame.latch.is_exclusive(), "nobody may be reading what is forgotten");
         assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is not forgotten");
         if frame.rec_lsn.swap(0, Ordering::SeqCst) != 0 {
             self.dirty.count.fetch_sub(1, Ordering::Relaxed);
@@ -264,7 +273,10 @@ impl BufferPool {
     pub(crate) fn mark_written(&self, index: FrameIndex) {
         let frame = self.frame(index);
         frame.latch.lock_shared();
-        assert!(frame.writing.load(Ordering::Relaxed) && frame.is_dirty());
+        assert!(
+            frame.writing.load(Ordering::Relaxed) && frame.is_dirty(),
+            "a copy was taken of a dirty page"
+        );
         let next = Lsn(frame.rec_lsn_next.swap(0, Ordering::Relaxed));
         let page = frame.page().expect("a page on its way to disk is not evicted");
         frame.rec_lsn.store(next.0, Ordering::SeqCst);
@@ -285,6 +297,10 @@ impl BufferPool {
     pub(crate) fn mark_unwritten(&self, index: FrameIndex) {
         let frame = self.frame(index);
         frame.latch.lock_shared();
+        assert!(
+            frame.writing.load(Ordering::Relaxed) && frame.is_dirty(),
+            "a copy was taken of a dirty page"
+        );
         frame.rec_lsn_next.store(0, Ordering::Relaxed);
         frame.writing.store(false, Ordering::Relaxed);
         frame.may_leave.store(false, Ordering::Relaxed);
@@ -308,7 +324,9 @@ impl BufferPool {
     /// is not on its way to disk.
     pub(crate) fn move_dirty(&self, from: FrameIndex, to: FrameIndex) {
         let (old, new) = (self.frame(from), self.frame(to));
+        assert_ne!(from, to, "a page moves to another frame");
         assert!(!old.writing.load(Ordering::Relaxed) && !new.is_dirty());
+        debug_assert!(old.latch.is_exclusive() && new.latch.is_exclusive(), "both are the mover's");
         let _moves = self.dirty.moves.lock();
         let rec_lsn = Lsn(old.rec_lsn.load(Ordering::Relaxed));
         if rec_lsn == Lsn::ZERO {

@@ -48,10 +48,16 @@ impl Latch {
         self.0.try_lock_exclusive()
     }
 
+    /// Whether somebody holds it exclusively; the holder asks, to check itself.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.0.is_locked_exclusive()
+    }
+
     /// # Safety
     /// The caller holds the latch shared and gives up this hold.
     #[inline]
     pub(crate) unsafe fn unlock_shared(&self) {
+        debug_assert!(self.0.is_locked(), "only a held latch is given up");
         // SAFETY: promised by the caller.
         unsafe { self.0.unlock_shared() }
     }
@@ -60,6 +66,7 @@ impl Latch {
     /// The caller holds the latch exclusively and gives it up.
     #[inline]
     pub(crate) unsafe fn unlock_exclusive(&self) {
+        debug_assert!(self.is_exclusive(), "only a held latch is given up");
         // SAFETY: promised by the caller.
         unsafe { self.0.unlock_exclusive() }
     }

@@ -224,6 +224,7 @@ impl LateChanges {
     /// A split has moved the keys from `separator` on to the page `to`; the caller holds both latches and `settle`.
     /// Answers whether the two pages have changes.
     pub fn moved(&self, from: PageId, separator: &[u8], to: PageId) -> (bool, bool) {
+        assert_ne!(from, to, "a split makes another page");
         let mut pages = self.shard(from).lock();
         let Some(late) = pages.get_mut(&from) else { return (false, false) };
         let before = (late.changes.len(), late.memory_bytes());

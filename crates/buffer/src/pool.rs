@@ -344,6 +344,7 @@ impl BufferPool {
 
     /// Undoes `place`. The caller holds the exclusive latch and releases it afterwards.
     pub(crate) fn forget(&self, page: PageId, index: FrameIndex) {
+        debug_assert!(self.frame(index).holds(page), "the frame is that of the page");
         let replaced = self.table.replace(page, Word::Frame(index), Word::Disk);
         assert!(replaced, "a page in memory is moved only under its exclusive latch");
         self.mark_clean(index);

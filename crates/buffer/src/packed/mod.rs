@@ -117,6 +117,7 @@ impl PackedPages {
 
     /// Keeps the page, which the caller has latched exclusively and takes out of its frame, if it becomes short enough.
     pub(crate) fn put(&self, page: PageId, image: &[u8]) {
+        assert_eq!(image.len(), self.page_bytes, "pages are packed whole");
         bump(&self.tried);
         let longest = self.page_bytes / LONGEST.1 * LONGEST.0;
         codec::pack(image, longest, |bytes| {
@@ -130,6 +131,7 @@ impl PackedPages {
 
     /// Puts the page into an empty frame, and forgets it. False: it is not here. The caller has taken its word from `Disk`.
     pub(crate) fn take(&self, page: PageId, frame: &mut [u8]) -> bool {
+        assert_eq!(frame.len(), self.page_bytes, "pages are unpacked whole");
         let is_whole = codec::unpack(frame, |bytes| self.remove(page, |shard| shard.take(page, bytes)));
         if is_whole {
             bump(&self.unpacked);

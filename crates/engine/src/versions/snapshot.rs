@@ -48,6 +48,7 @@ impl SnapshotRegistry {
         let mut snapshot = take();
         snapshot.lsn = snapshot.lsn.max(state.newest_lsn);
         state.newest_lsn = snapshot.lsn;
+        debug_assert!(state.in_use.back().is_none_or(|newest| newest.lsn <= snapshot.lsn), "they ascend");
         match state.in_use.back_mut() {
             Some(newest) if newest.lsn == snapshot.lsn => newest.count += 1,
             _ => state.in_use.push_back(InUse { lsn: snapshot.lsn, count: 1 }),
