@@ -9,6 +9,85 @@ use expression::{BindContext, Expr};
 const PACKET_BYTES: i128 = 64 << 20;
 const CHARACTER_BYTES_MAX: i128 = 4;
 
+/// Functions that give NULL where an argument is NULL, and else a value.
+const NULL_OF_NULL: &[&str] = &[
+    "abs",
+    "aes_encrypt",
+    "ascii",
+    "bit_count",
+    "bit_length",
+    "ceil",
+    "ceiling",
+    "char",
+    "char_length",
+    "character_length",
+    "compress",
+    "concat",
+    "concat_ws",
+    "crc32",
+    "degrees",
+    "export_set",
+    "find_in_set",
+    "floor",
+    "format",
+    "format_bytes",
+    "hex",
+    "gtid_subset",
+    "insert",
+    "instr",
+    "is_ipv4",
+    "is_ipv4_compat",
+    "is_ipv4_mapped",
+    "is_ipv6",
+    "last_insert_id",
+    "json_overlaps",
+    "json_pretty",
+    "json_schema_valid",
+    "json_storage_free",
+    "lcase",
+    "left",
+    "length",
+    "locate",
+    "lower",
+    "ltrim",
+    "make_set",
+    "member of",
+    "mid",
+    "octet_length",
+    "ord",
+    "period_add",
+    "period_diff",
+    "position",
+    "quote",
+    "radians",
+    "rand",
+    "random_bytes",
+    "regexp_instr",
+    "regexp_like",
+    "replace",
+    "reverse",
+    "right",
+    "round",
+    "rtrim",
+    "sign",
+    "soundex",
+    "statement_digest",
+    "statement_digest_text",
+    "strcmp",
+    "substr",
+    "substring",
+    "substring_index",
+    "to_base64",
+    "trim",
+    "trim_leading",
+    "trim_trailing",
+    "truncate",
+    "ucase",
+    "uncompressed_length",
+    "unix_timestamp",
+    "upper",
+];
+
 /// Whether the call may give NULL; `None` where the function itself says it with the type.
 pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Option<bool> {
     match function {
@@ -22,81 +101,7 @@ pub fn nullable(bind: &BindContext, function: &str, arguments: &[Expr]) -> Optio
         "space" => {
             Some(any(arguments) || is_long(bind, &arguments[0], 1) && !is_negative(bind, &arguments[0]))
         }
-        "abs"
-        | "aes_encrypt"
-        | "ascii"
-        | "bit_count"
-        | "bit_length"
-        | "ceil"
-        | "ceiling"
-        | "char"
-        | "char_length"
-        | "character_length"
-        | "compress"
-        | "concat"
-        | "concat_ws"
-        | "crc32"
-        | "degrees"
-        | "export_set"
-        | "find_in_set"
-        | "floor"
-        | "format"
-        | "format_bytes"
-        | "hex"
-        | "gtid_subset"
-        | "insert"
-        | "instr"
-        | "is_ipv4"
-        | "is_ipv4_compat"
-        | "is_ipv4_mapped"
-        | "is_ipv6"
-        | "last_insert_id"
-        | "json_overlaps"
-        | "json_pretty"
-        | "json_schema_valid"
-        | "json_storage_free"
-        | "lcase"
-        | "left"
-        | "length"
-        | "locate"
-        | "lower"
-        | "ltrim"
-        | "make_set"
-        | "member of"
-        | "mid"
-        | "octet_length"
-        | "ord"
-        | "period_add"
-        | "period_diff"
-        | "position"
-        | "quote"
-        | "radians"
-        | "rand"
-        | "random_bytes"
-        | "regexp_instr"
-        | "regexp_like"
-        | "replace"
-        | "reverse"
-        | "right"
-        | "round"
-        | "rtrim"
-        | "sign"
-        | "soundex"
-        | "statement_digest"
-        | "statement_digest_text"
-        | "strcmp"
-        | "substr"
-        | "substring"
-        | "substring_index"
-        | "to_base64"
-        | "trim"
-        | "trim_leading"
-        | "trim_trailing"
-        | "truncate"
-        | "ucase"
-        | "uncompressed_length"
-        | "unix_timestamp"
-        | "upper" => Some(any(arguments)),
+        name if NULL_OF_NULL.contains(&name) => Some(any(arguments)),
         _ => None,
     }
 }

@@ -121,14 +121,8 @@ impl BindContext {
                 ColumnType { unsigned, length, ..ColumnType::bigint() }
             }
             (_, Domain::Double, _) | (_, _, Domain::Double) => {
-                let scales = left.ty.column.fixed_scale().zip(right.ty.column.fixed_scale());
-                let more = match operator {
-                    ArithmeticOperator::Divide => self.division_precision_increment,
-                    _ => 0,
-                };
                 let unsigned = operator == ArithmeticOperator::Modulo && is_left_unsigned;
-                let scale = scales.map(|(left, right)| left.max(right).saturating_add(more));
-                ColumnType { unsigned, ..double(scale) }
+                ColumnType { unsigned, ..self.double_of(operator, &left.ty.column, &right.ty.column) }
             }
             (ArithmeticOperator::Divide, ..) => {
                 let ((p1, s1), (_, s2)) = (exact(l), exact(r));
@@ -176,6 +170,16 @@ impl BindContext {
         };
         let column = ColumnType { nullable: false, unsigned, ..column };
         Ok(numeric(ExprKind::Arithmetic(operator, Box::new(left), Box::new(right)), column, nullable))
+    }
+
+    /// The DOUBLE of two numbers, with a fixed scale if both have one.
+    fn double_of(&self, operator: ArithmeticOperator, left: &ColumnType, right: &ColumnType) -> ColumnType {
+        let more = match operator {
+            ArithmeticOperator::Divide => self.division_precision_increment,
+            _ => 0,
+        };
+        let scales = left.fixed_scale().zip(right.fixed_scale());
+        double(scales.map(|(left, right)| left.max(right).saturating_add(more)))
     }
 
     /// The operands as the operator takes them: markers with their types, choices as the numbers that are chosen.

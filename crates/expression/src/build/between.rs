@@ -11,6 +11,21 @@ use crate::collations::illegal_mix;
 use crate::expr::{Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
+/// The modes of both bounds as they are compared: with a number among the three all meet in one domain of numbers.
+fn met_modes(low: CompareMode, high: CompareMode, has_number: bool) -> (CompareMode, CompareMode) {
+    let is_mixed = |text, other| matches!(text, CompareMode::Text(_)) && is_numeric(other);
+    let (low, high) = match is_mixed(low, high) || is_mixed(high, low) {
+        true => (CompareMode::Double, CompareMode::Double),
+        false => (as_members(low), as_members(high)),
+    };
+    if !has_number || low == high {
+        return (low, high);
+    }
+    let is_exact = |mode| matches!(mode, CompareMode::Integer | CompareMode::Decimal);
+    let met = if is_exact(low) && is_exact(high) { CompareMode::Decimal } else { CompareMode::Double };
+    (met, met)
+}
+
 impl BindContext {
     /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different
     /// domains become two comparisons.
@@ -47,7 +62,7 @@ impl BindContext {
             self.align_texts(BETWEEN, &mut operand, &mut bounds)?;
         }
         let [mut low, mut high] = bounds;
-        let (low_mode, mut high_mode) = match together {
+        let (low_mode, high_mode) = match together {
             Some(mode) => (mode, mode),
             None if has_one_time => (CompareMode::Double, CompareMode::Double),
             None if has_number => {
@@ -58,25 +73,7 @@ impl BindContext {
                 (low, self.bound_mode(&mut operand, &mut high, &all)?)
             }
         };
-        let low_mode = match (low_mode, high_mode) {
-            (CompareMode::Text(_), high) if is_numeric(high) => {
-                high_mode = CompareMode::Double;
-                CompareMode::Double
-            }
-            (low, CompareMode::Text(_)) if is_numeric(low) => {
-                high_mode = CompareMode::Double;
-                CompareMode::Double
-            }
-            _ => low_mode,
-        };
-        let (mut low_mode, mut high_mode) = (as_members(low_mode), as_members(high_mode));
-        if has_number && low_mode != high_mode {
-            // All three meet in one domain of numbers.
-            let is_exact = |mode| matches!(mode, CompareMode::Integer | CompareMode::Decimal);
-            let exact = is_exact(low_mode) && is_exact(high_mode);
-            low_mode = if exact { CompareMode::Decimal } else { CompareMode::Double };
-            high_mode = low_mode;
-        }
+        let (low_mode, high_mode) = met_modes(low_mode, high_mode, has_number);
         if low_mode != high_mode {
             let compared = |operator, mode, bound: Expr| {
                 let nullable = operand.ty.column.nullable || bound.ty.column.nullable;
