@@ -59,3 +59,14 @@ pub fn size_text(bytes: u64) -> String {
     }
     format!("{bytes} bytes")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        let said = [5, 1 << 10, 128 << 20, (3 << 30) / 2, 300 << 30].map(size_text);
+        assert_eq!(said, ["5 bytes", "1 KiB", "128 MiB", "1.5 GiB", "300 GiB"]);
+    }
+}

@@ -177,7 +177,7 @@ const TIME_TEXTS: &[(&str, Option<&str>)] = &[
 
 #[test]
 fn time_texts() {
-    for (text, expected) in TIME_TEXTS.iter().copied() {
+    for &(text, expected) in TIME_TEXTS {
         assert_eq!(time_text(Time::parse(text.as_bytes())).as_deref(), expected, "{text:?}");
     }
 }
