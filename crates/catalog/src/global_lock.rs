@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use std::future::Future;
     use std::pin::pin;
-    use std::task::Context;
+    use std::task::{Context, Waker};
 
     fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
         match future.poll(&mut Context::from_waker(Waker::noop())) {
