@@ -72,9 +72,16 @@ fn infer_name(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) ->
 }
 
 fn infer_date(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let given = &mut arguments[0];
     match name {
-        "date" => cast_allowed_datetime(bind, &mut arguments[0])?,
-        _ => cast_datetime(bind, &mut arguments[0])?,
+        // As CAST, which takes numbers without a year for days of the year 2000.
+        "date" if given.ty.column.kind.is_numeric() && given.ty.column.kind != TypeKind::Year => {
+            let number = std::mem::replace(given, Expr::null());
+            *given = bind.convert(number, ColumnType::new(TypeKind::Date))?;
+        }
+        "date" => _ = cast_allowed_datetime(bind, given)?,
+        "last_day" => _ = cast_part_datetime(bind, given)?,
+        _ => _ = cast_datetime(bind, given)?,
     };
     Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
 }

@@ -3,27 +3,25 @@
 //! Invariant: a kind is told by the statement's form and the answers, never by the seed, so that another difference of the
 //! same statement is not taken for it where the answers can tell. Caller: `class`, which counts each kind as one class.
 use crate::answer::Answer;
+use crate::case::{
+    Case, FAMILIES, are_cut, are_same_numbers, has_index, has_index_of_moments, has_no_match, has_one, held,
+    is_mixed_lookup, is_of_greatest, lists, on_clauses, subqueries, uses_unsigned, without,
+};
 use crate::compare::Difference;
 use crate::values::{are_same_bits, are_same_letters};
-
-/// What is asked of a difference: its statement, and that statement with the families of types in place of columns.
-struct Case<'d> {
-    query: &'d str,
-    shape: &'d str,
-    table: &'d str,
-    /// What fills the table.
-    filling: &'d [String],
-    /// Rows that only the reference, and only the tested server gives.
-    wanted: Vec<&'d str>,
-    given: Vec<&'d str>,
-}
 
 type Kind = (&'static str, fn(&Case<'_>) -> bool);
 
 const KINDS: &[Kind] = &[
     ("a condition in a subquery in ON of an outer join is lost", |case| {
-        let joins = case.shape.contains(" LEFT JOIN ") || case.shape.contains(" RIGHT JOIN ");
-        joins && on_clauses(case.shape).any(|on| on.contains("(SELECT") && on.contains(" WHERE "))
+        let joins = has_one(case, &[" LEFT JOIN ", " RIGHT JOIN "]);
+        let lost = |on: &&str| subqueries(on).any(|query| query.contains(" WHERE "));
+        let Some(on) = on_clauses(case.shape).find(lost).filter(|_| joins) else { return false };
+        // Without the condition the subquery has more rows: more rows match, or fewer where none may.
+        let is_negated =
+            ["NOT IN (SELECT", "NOT EXISTS (SELECT", "ALL (SELECT"].iter().any(|not| on.contains(not));
+        let matched_less = if is_negated { &case.wanted } else { &case.given };
+        matched_less.iter().all(|row| has_no_match(row))
     }),
     ("MAX of an ENUM is of its number where an index answers", |case| {
         let is_alone = has_one(case, &["MAX(t.MEMBERS", "MIN(t.MEMBERS"]) && !case.shape.contains("GROUP BY");
@@ -77,7 +75,25 @@ const KINDS: &[Kind] = &[
         case.shape.contains(" IN (text, NULL)") && (case.wanted.is_empty() || case.given.is_empty())
     }),
     ("NULLIF in WHERE is NULL of what differs", |case| {
-        case.shape.contains("NULLIF(") && case.shape.contains(") IS NULL") && case.given.is_empty()
+        // Of a constant that is computed.
+        let firsts = || case.shape.split("NULLIF(").skip(1).filter_map(|rest| rest.split_once(", "));
+        let is_computed =
+            |first: &str| first.contains(['(', '~']) && !FAMILIES.iter().any(|f| first.contains(f));
+        let is_asked = case.query.contains(" WHERE ") && case.shape.contains(") IS NULL");
+        is_asked && case.given.is_empty() && firsts().any(|(first, _)| is_computed(first))
+    }),
+    ("NULLIF of a number and a DATETIME is always NULL", |case| {
+        let has_null = |row: &&str| row.split('|').any(|cell| cell == "NULL");
+        case.shape.contains("NULLIF(")
+            && has_one(case, &[", DATETIME)", ", t.DATETIME)", ", u.DATETIME)"])
+            && case.wanted.iter().all(has_null)
+            && !case.given.iter().all(has_null)
+    }),
+    ("a hexadecimal literal that a constant chooses is its bytes in WHERE", |case| {
+        case.query.contains(" WHERE ")
+            && has_one(case, &["NULLIF(xtext, ", "THEN xtext ", "ELSE xtext ", ", xtext)"])
+            && has_one(case, &["NULLIF(", "IF(", "CASE "])
+            && case.query.contains("x'41'")
     }),
     ("a floating number that is NULL is a moment in a condition", |case| {
         let casts =
@@ -86,11 +102,13 @@ const KINDS: &[Kind] = &[
         has_one(case, &casts) && case.wanted.len() <= nulls && case.given.len() <= nulls
     }),
     ("IN of several takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
-        uses_unsigned(case) && lists(case.shape).any(|list| !list.starts_with("SELECT"))
+        uses_unsigned(case)
+            && lists(case.shape).any(|list| !list.starts_with("SELECT"))
+            && is_of_greatest(case)
     }),
-    ("IN of a subquery of BIT columns forgets their NULL", |case| {
-        let columns = ["IN (SELECT BIT ", "IN (SELECT x.BIT ", "ALL (SELECT x.BIT "];
-        columns.iter().any(|column| case.shape.contains(column))
+    ("NOT IN of a subquery of BIT columns forgets their NULL, or finds one", |case| {
+        has_one(case, &["NOT IN (SELECT BIT ", "NOT IN (SELECT x.BIT ", "<> ALL (SELECT x.BIT "])
+            && (case.wanted.is_empty() || case.given.is_empty())
     }),
     ("a number in a set operation's text column has its value's digits", |case| {
         case.query.starts_with("SELECT v, HEX(v) FROM (") && are_same_numbers(case)
@@ -179,109 +197,6 @@ pub fn argued(difference: &Difference, shape: &str) -> Option<&'static str> {
     KINDS.iter().find(|(_, is_of)| is_of(&case)).map(|(name, _)| *name)
 }
 
-/// The rows of one answer that the other one does not have.
-fn without<'r>(rows: &'r [String], others: &[String]) -> Vec<&'r str> {
-    let mut left: Vec<&String> = others.iter().collect();
-    let is_more = |row: &&'r String| match left.iter().position(|other| other == row) {
-        Some(place) => {
-            left.swap_remove(place);
-            false
-        }
-        None => true,
-    };
-    rows.iter().filter(is_more).map(String::as_str).collect()
-}
-
-fn has_one(case: &Case<'_>, parts: &[&str]) -> bool {
-    parts.iter().any(|part| case.shape.contains(part))
-}
-
-/// How many values that begin so the table has been filled with.
-fn held(case: &Case<'_>, beginnings: &[&str]) -> usize {
-    let count =
-        |text: &String| beginnings.iter().map(|beginning| text.matches(beginning).count()).sum::<usize>();
-    case.filling.iter().map(count).sum()
-}
-
-/// What follows each ON of a statement up to the next join.
-fn on_clauses(shape: &str) -> impl Iterator<Item = &str> {
-    shape.split(" ON ").skip(1).map(|on| on.split(" JOIN ").next().unwrap_or(on))
-}
-
-/// The beginnings of the lists behind IN.
-fn lists(shape: &str) -> impl Iterator<Item = &str> {
-    shape.split(" IN (").skip(1)
-}
-
-/// Whether a column of 64 bits without a sign is in the statement.
-fn uses_unsigned(case: &Case<'_>) -> bool {
-    let columns = case.table.trim_end_matches(')').split(", ");
-    columns
-        .filter_map(|column| column.strip_suffix(" BIGINT UNSIGNED"))
-        .any(|column| case.query.contains(column))
-}
-
-/// Whether an index is of a column of one of these types that is in the statement.
-fn has_index(case: &Case<'_>, types: &[&str]) -> bool {
-    case.table.split(", ").any(|column| {
-        let Some((name, _)) = column.trim_start_matches("CREATE TABLE t (").split_once(' ') else {
-            return false;
-        };
-        types.iter().any(|kind| column.contains(kind))
-            && case.query.contains(name)
-            && case.table.contains(&format!("KEY ({name})"))
-    })
-}
-
-/// Whether a value that is no column of the subquery's family is looked for among those of its column.
-fn is_mixed_lookup(case: &Case<'_>) -> bool {
-    let parts = [" NOT IN (SELECT ", " IN (SELECT ", "= ANY (SELECT ", "<> ALL (SELECT "];
-    parts.iter().any(|part| {
-        case.shape.match_indices(part).any(|(place, _)| {
-            let operand = &case.shape[..place];
-            let family = case.shape[place + part.len()..].trim_start_matches("x.");
-            let family = family.split([' ', ')']).next().unwrap_or(family);
-            let last = operand.rsplit([' ', '.']).next().unwrap_or(operand);
-            last.ends_with(')') || last != family
-        })
-    })
-}
-
-/// Whether an index is of a column of moments without fractions that is in the statement.
-fn has_index_of_moments(case: &Case<'_>) -> bool {
-    let kinds = [" TIME", " DATETIME", " TIMESTAMP NULL"];
-    let columns = case.table.trim_end_matches(')').split(", ");
-    columns
-        .filter_map(|column| kinds.iter().find_map(|kind| column.strip_suffix(kind)))
-        .any(|column| case.query.contains(column) && case.table.contains(&format!("KEY ({column})")))
-}
-
-/// Whether the rows are the same numbers, written otherwise.
-fn are_same_numbers(case: &Case<'_>) -> bool {
-    let numbers = |rows: &[&str]| -> Option<Vec<f64>> {
-        let first = |row: &&str| row.split('|').next().and_then(|text| text.parse().ok());
-        let mut numbers = rows.iter().map(first).collect::<Option<Vec<f64>>>()?;
-        numbers.sort_by(f64::total_cmp);
-        Some(numbers)
-    };
-    match (numbers(&case.wanted), numbers(&case.given)) {
-        (Some(wanted), Some(given)) => {
-            wanted.len() == given.len()
-                && wanted
-                    .iter()
-                    .zip(&given)
-                    .all(|(wanted, given)| (wanted - given).abs() <= given.abs() * 1e-9)
-        }
-        _ => false,
-    }
-}
-
-/// Whether the reference's rows are the others', each with less text.
-fn are_cut(case: &Case<'_>) -> bool {
-    let length = |rows: &[&str]| rows.iter().map(|row| row.len()).sum::<usize>();
-    length(&case.wanted) < length(&case.given)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,7 +232,14 @@ mod tests {
         let small = "SELECT id FROM t WHERE -1 IN (c1, c1)";
         assert!(of(small, "-number IN (INTEGER, INTEGER)", &["1"], &[]).is_none());
         let join = "t LEFT JOIN t u ON u.INTEGER IN (SELECT x.INTEGER FROM t x WHERE x.TEXT)";
-        assert!(of("", &format!("SELECT t.id FROM {join}"), &["1"], &[]).is_some());
+        let shape = format!("SELECT t.id, u.id FROM {join}");
+        assert!(of("", &shape, &["1|2"], &["1|NULL"]).is_some());
+        assert!(of("", &shape, &["1|NULL"], &["1|2"]).is_none());
+        let outside = "SELECT t.id, u.id FROM t LEFT JOIN t u ON u.id IN (SELECT x.id FROM t x) WHERE t.TEXT";
+        assert!(of("", outside, &["1|2"], &["1|NULL"]).is_none());
+        let constant = "SELECT id FROM t WHERE NULLIF(~ x'41', c1) IS NULL";
+        assert!(of(constant, "NULLIF((~ xtext), INTEGER) IS NULL", &["1"], &[]).is_some());
+        assert!(of(constant, "NULLIF((~ INTEGER), INTEGER) IS NULL", &["1"], &[]).is_none());
         assert!(of("", "SELECT t.id FROM t JOIN t u ON u.INTEGER = t.INTEGER", &["1"], &[]).is_none());
         let all = "SELECT id FROM t WHERE c0 > ALL (SELECT x.c0 FROM t x)";
         let shape = "INTEGER > ALL (SELECT x.INTEGER FROM t x)";

@@ -27,11 +27,17 @@ const DEPTH: usize = 2;
 const SQL_MODES: &[&str] =
     &["DEFAULT", "DEFAULT", "''", "'NO_ZERO_DATE'", "'ONLY_FULL_GROUP_BY,PAD_CHAR_TO_FULL_LENGTH'"];
 
+/// The table of a seed, and what sets the SQL mode that its queries are asked in.
+pub fn begin(random: &mut Random) -> (Table, String) {
+    let table = Table::new(random);
+    let mode = format!("SET sql_mode = {}", random.pick(SQL_MODES));
+    (table, mode)
+}
+
 /// Runs all queries of a seed; the differences are cut down.
 pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<Difference> {
     let mut random = Random::new(seed);
-    let table = Table::new(&mut random);
-    let mode = format!("SET sql_mode = {}", random.pick(SQL_MODES));
+    let (table, mode) = begin(&mut random);
     for statement in std::iter::once(&mode).chain(&table.statements) {
         let answers = (run(reference, statement), run(tested, statement));
         if answers.0 != answers.1 {

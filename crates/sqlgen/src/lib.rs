@@ -7,6 +7,7 @@
 
 mod answer;
 mod argued;
+mod case;
 mod class;
 mod compare;
 mod expression;
@@ -20,7 +21,7 @@ mod values;
 
 pub use answer::{Answer, connect, run};
 pub use class::{Class, classify, summary};
-pub use compare::{Difference, compare_seed};
+pub use compare::{Difference, begin, compare_seed};
 pub use expression::Expression;
 pub use oracle::{Contradiction, check_seed};
 pub use programs::{CLEAN, ProgramDifference, Script, compare_programs};

@@ -6,13 +6,13 @@
 //! sqlgen scripts SERVER FOLDER [PART]     play the SQL scripts of a folder on a server and tell what it answers otherwise
 //! sqlgen programs REFERENCE TESTED FIRST COUNT   run COUNT seeds of stored programs, six a seed
 //! sqlgen program SEED                     print the script of a seed of programs, as the session's tests have it
-//! sqlgen show SEED                        print the statements that make a seed's table
+//! sqlgen show SEED                        print the statements that make a seed's table, in its SQL mode
 //! ```
 use std::path::Path;
 use std::process::ExitCode;
 
 use sqlgen::{
-    CLEAN, Random, Script, Table, check_seed, classify, compare_programs, compare_seed, connect,
+    CLEAN, Random, Script, begin, check_seed, classify, compare_programs, compare_seed, connect,
     play_scripts, summary,
 };
 
@@ -48,8 +48,8 @@ fn number(word: &str) -> Result<u64, String> {
 }
 
 fn show(seed: &str) -> Result<usize, String> {
-    let table = Table::new(&mut Random::new(number(seed)?));
-    table.statements.iter().for_each(|statement| println!("{statement};"));
+    let (table, mode) = begin(&mut Random::new(number(seed)?));
+    std::iter::once(&mode).chain(&table.statements).for_each(|statement| println!("{statement};"));
     Ok(0)
 }
 

@@ -218,7 +218,7 @@ impl BindContext {
             _ => return,
         };
         let is_known = self.peek(literal).is_some();
-        if !is_known && !is_constant(literal) && is_computed_of_constants(literal) {
+        if !is_known && is_computed_of_constants(literal) {
             let is_date = column.ty.column.kind == TypeKind::Date;
             if let Some(value) = self.constant_value(literal)
                 && !self.read_moment(literal, &value, is_date)

@@ -282,14 +282,15 @@ impl BindContext {
         }
     }
 
-    /// The exact number of a marker with all digits after the point that its type has.
+    /// The exact number of a marker, or of what CASE chooses, with all digits after the point that its type has.
     pub(crate) fn with_all_digits(&self, expr: Expr) -> Result<Expr, SqlError> {
         let marker = match &expr.kind {
             ExprKind::Relabel(inner) => inner,
             _ => &expr,
         };
         let is_decimal = matches!(expr.ty.column.kind, TypeKind::Decimal { .. });
-        if !is_decimal || self.marker(marker).is_none() {
+        let is_choice = matches!(expr.kind, ExprKind::Case { .. });
+        if !is_decimal || !(is_choice || self.marker(marker).is_some()) {
             return Ok(expr);
         }
         let column = expr.ty.column.clone();

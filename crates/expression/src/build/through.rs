@@ -51,14 +51,22 @@ pub(crate) fn is_mixed(expr: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is a text that is read as a number without a word.
+/// Whether the expression is a text, or a document by its text, that is read as a number without a word.
 pub(crate) fn is_silent(expr: &Expr) -> bool {
+    let kind = &expr.ty.column.kind;
     match &expr.kind {
-        ExprKind::Call(function, _) => {
-            matches!(function.name, "coalesce" | "ifnull") && expr.ty.column.kind.is_string()
-        }
+        ExprKind::Call(function, _) => match function.name {
+            "coalesce" | "ifnull" => kind.is_string() || *kind == TypeKind::Json,
+            "any_value" => *kind == TypeKind::Json,
+            _ => false,
+        },
         _ => false,
     }
+}
+
+/// Whether a choice is a text whatever it was chosen from: one as long as a TEXT, or a CHAR.
+pub(crate) fn is_plain_text(column: &ColumnType) -> bool {
+    column.kind.is_large_object() || column.kind == TypeKind::Char
 }
 
 /// The type of the number that a choice of several kinds of moments is: each is its own number.
@@ -138,7 +146,7 @@ impl BindContext {
                 Ok(number(ExprKind::Case { operand, whens, otherwise }))
             }
             ExprKind::Call(function, arguments) if matches!(function.name, "greatest" | "least") => {
-                let is_large = ty.column.kind.is_large_object();
+                let is_large = is_plain_text(&ty.column);
                 let moment = is_choice_of_moments(&arguments).filter(|_| !is_large);
                 let has_time = arguments
                     .iter()

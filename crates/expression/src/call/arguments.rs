@@ -18,6 +18,14 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// The value of an argument that may be the result as it is: an instant stays one where the result is one.
+    pub(super) fn choice(&self, index: usize) -> Result<Cow<'a, Value>, SqlError> {
+        match self.ty.column.kind {
+            TypeKind::Timestamp { .. } => self.exprs[index].eval_ref(self.row, self.context),
+            _ => self.value(index),
+        }
+    }
+
     /// The bytes of a text or binary argument.
     pub fn text(&self, index: usize) -> Result<Option<Cow<'a, [u8]>>, SqlError> {
         Ok(match self.value(index)? {

@@ -63,7 +63,8 @@ fn infer_common(
         let column = arguments[0].ty.column.clone();
         ty = ExprType::new(column, ty.coercibility);
     }
-    if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Char && has_time {
+    let is_widened = has_time && ty.column.length < moment;
+    if matches!(name, "greatest" | "least") && ty.column.kind == TypeKind::Char && is_widened {
         ty.column.kind = TypeKind::VarChar;
     }
     let is_short = matches!(ty.column.kind, TypeKind::VarChar | TypeKind::VarBinary | TypeKind::Char);
@@ -102,7 +103,7 @@ fn moment_width(bind: &BindContext, arguments: &[Expr]) -> u32 {
 
 fn first_known(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     for index in 0..arguments.len() {
-        let value = arguments.value(index)?;
+        let value = arguments.choice(index)?;
         if !value.is_null() {
             return Ok(value.into_owned());
         }

@@ -12,7 +12,7 @@ use datum::{
     fraction_digits as digits_of_type, shown,
 };
 
-use crate::build::fraction_digits;
+use crate::build::{fraction_digits, is_plain_text};
 use crate::constant_set::is_constant;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind, ExprType};
@@ -57,7 +57,16 @@ pub(super) fn extreme(arguments: &Arguments<'_>, largest: bool) -> Result<Value,
 
 /// The truth of what is compared as moments; `None` for other calls.
 pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Result<Option<bool>, SqlError>> {
-    let kind = is_choice_of_moments(arguments.exprs)?;
+    if is_plain_text(&arguments.ty.column) {
+        return None;
+    }
+    let Some(kind) = is_choice_of_moments(arguments.exprs) else {
+        let is_time = |argument: &Expr| matches!(own(argument).ty.column.kind, TypeKind::Time { .. });
+        let has_time = arguments.ty.column.kind.is_string() && arguments.exprs.iter().any(is_time);
+        return has_time
+            .then(|| extreme_number(arguments, name == "greatest"))
+            .map(|number| number.map(|number| number.map(|number| number != 0.0)));
+    };
     let column = match kind {
         TypeKind::Date => datum::ColumnType::bigint(),
         kind => datum::ColumnType::new(kind),
@@ -68,6 +77,18 @@ pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Res
     Some(value.map(|value| value.to_truth(&ty.column, &mut datum::no_warning)))
 }
 
+/// The greatest or least of the numbers that the arguments are, as which times are compared where a number is wanted.
+fn extreme_number(arguments: &Arguments<'_>, largest: bool) -> Result<Option<f64>, SqlError> {
+    let mut best: Option<f64> = None;
+    for argument in arguments.exprs.iter().map(own) {
+        let value = argument.eval_ref(arguments.row, arguments.context)?;
+        let mut warn = |warning| arguments.context.warn(warning);
+        let Some(number) = value.to_f64(&argument.ty.column, &mut warn) else { return Ok(None) };
+        best = Some(best.map_or(number, |best| if largest { best.max(number) } else { best.min(number) }));
+    }
+    Ok(best)
+}
+
 /// Of equal values the greatest is the last, the least the first.
 fn wins(ordering: Ordering, largest: bool) -> bool {
     if largest { ordering.is_ge() } else { ordering.is_lt() }
@@ -76,7 +97,7 @@ fn wins(ordering: Ordering, largest: bool) -> bool {
 fn extreme_value(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
     let mut best: Option<Value> = None;
     for index in 0..arguments.len() {
-        let value = arguments.value(index)?;
+        let value = arguments.choice(index)?;
         if value.is_null() {
             return Ok(Value::Null);
         }

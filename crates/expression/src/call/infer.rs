@@ -44,17 +44,35 @@ pub fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     let own = matches!(expr.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_));
     let json = matches!(expr.ty.column.kind, TypeKind::Json);
     let bits = matches!(expr.ty.column.kind, TypeKind::Bit(_));
-    let coercibility = if own || json || bits { expr.ty.coercibility } else { Coercibility::Numeric };
+    let searched = searched_bytes(expr);
+    let coercibility = match searched {
+        Some(bytes) => bytes.ty.coercibility,
+        None if own || json || bits => expr.ty.coercibility,
+        None => Coercibility::Numeric,
+    };
     let collation = match () {
         () if own => expr.ty.collation(),
         () if json => CollationId::UTF8MB4_BIN,
-        () if bits => CollationId::BINARY,
+        () if bits || searched.is_some() => CollationId::BINARY,
         () => bind.connection_collation,
     };
     let length = text_width(expr);
     replace(expr, |old| bind.convert(old, text_column(length, collation)))?;
     expr.ty.coercibility = coercibility;
     Ok(())
+}
+
+/// The bytes that LOCATE and its kin search, or FIELD looks for: the text of the number that they give is one of bytes as
+/// well.
+fn searched_bytes(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Call(function, arguments) = &expr.kind else { return None };
+    let searched = match function.name {
+        "locate" | "position" => arguments.get(1)?,
+        "instr" | "field" | "regexp_instr" => arguments.first()?,
+        _ => return None,
+    };
+    let column = &searched.ty.column;
+    (column.kind.is_string() && column.collation == CollationId::BINARY).then_some(searched)
 }
 
 /// Years that CASE chooses become text as a column's do, bits that a function chooses as the number they are.

@@ -27,6 +27,14 @@ pub(super) fn cast(
         Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&context.settings.time_zone)),
         _ => value,
     };
+    let plain_text = ColumnType::varbinary(0);
+    let (value, source) = match &*value {
+        // What COALESCE gives of documents is a number by its text.
+        Value::Json(_) if target.kind.is_numeric() && crate::build::is_silent(operand) => {
+            (Cow::Owned(Value::Bytes(value.to_text(source).into_owned())), &plain_text)
+        }
+        _ => (value, source),
+    };
     let is_stored_text = target.kind.is_integer() && node.ty.coercibility == Coercibility::Ignorable;
     let is_silent = is_stored_text || crate::build::is_silent(operand);
     let mut warn = |warning| {

@@ -1,7 +1,7 @@
 //! Three-valued truth of conditions.
 use std::cell::Cell;
 
-use datum::{SqlError, Value};
+use datum::{SqlError, TypeKind, Value};
 
 use super::{choose, comparison};
 use crate::context::EvalContext;
@@ -83,12 +83,24 @@ impl Expr {
         }
     }
 
+    /// The truth of the number that a document is.
+    fn truth_of_number(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
+        let value = self.eval_ref(row, context)?;
+        let number = value.to_f64(&self.ty.column, &mut |warning| context.warn(warning));
+        Ok(number.map(|number| number != 0.0))
+    }
+
     /// The truth of what is chosen from values of several kinds.
     #[inline(never)]
     fn truth_of_chosen(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
         match &self.kind {
             ExprKind::Case { operand: None, whens, otherwise } => {
                 match choose(whens, row, context)?.or(otherwise.as_deref()) {
+                    Some(Expr { kind: ExprKind::Branch(own), .. })
+                        if own.ty.column.kind == TypeKind::Json =>
+                    {
+                        own.truth_of_number(row, context)
+                    }
                     Some(result) => result.truth(row, context),
                     None => Ok(None),
                 }
