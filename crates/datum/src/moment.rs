@@ -153,7 +153,9 @@ fn number_to_time(value: &Value, column: &ColumnType) -> Option<Parsed<Time>> {
 pub fn fraction_digits(column: &ColumnType) -> u8 {
     match &column.kind {
         TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => *fsp,
-        TypeKind::Decimal { scale, .. } => (*scale).min(6),
+        TypeKind::Decimal { scale, .. }
+        | TypeKind::Float { digits: Some((_, scale)) }
+        | TypeKind::Double { digits: Some((_, scale)) } => (*scale).min(6),
         kind if kind.is_integer() || matches!(kind, TypeKind::Date | TypeKind::Year | TypeKind::Null) => 0,
         _ => 6,
     }

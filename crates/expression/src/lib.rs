@@ -27,7 +27,8 @@ mod evaluate;
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder, SlidingAggregate};
 pub use build::{BindContext, KnownValues, Markers, Merging, ReadParameter, Reading};
 pub use call::{
-    Functions, JsonBehaviour, NoFunctions, array_cast, array_keys, name_stored_call, stored_call,
+    Functions, JsonBehaviour, NoFunctions, array_cast, array_keys, document_order, name_stored_call,
+    stored_call,
 };
 pub use constant_set::{LIST_LONG, ListId, is_computed_of_constants};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};

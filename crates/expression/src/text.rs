@@ -107,6 +107,9 @@ impl Display for Shown<'_> {
                 let unit = unit.name().to_lowercase();
                 write!(formatter, "({} {sign} interval {} {unit})", show(date), show(amount))
             }
+            ExprKind::Call(function, arguments) if function.name == crate::call::document_order::NAME => {
+                show(&arguments[0]).fmt(formatter)
+            }
             ExprKind::Call(function, arguments) => {
                 formatter.write_str(function.name)?;
                 self.write_joined(arguments, ",", formatter)

@@ -48,7 +48,7 @@ fn infer_hex(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) ->
     if texts {
         cast_text(bind, &mut arguments[0])?;
     } else {
-        cast_integer(bind, &mut arguments[0])?;
+        bind.cast_bits(&mut arguments[0])?;
     }
     let is_null = arguments[0].ty.column.kind == TypeKind::Null;
     Ok(made_text(bind, if texts || is_null { bytes * 2 } else { NUMBER_DIGITS }))

@@ -57,6 +57,8 @@ fn infer_same(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -
     let given = arguments[0].ty.column.clone();
     let width = text_width(&arguments[0]).min(u64::from(BIGINT_WIDTH)) as u32;
     numeric_argument(bind, &mut arguments[0])?;
+    let number = std::mem::replace(&mut arguments[0], Expr::null());
+    arguments[0] = bind.with_all_digits(number)?;
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } => {

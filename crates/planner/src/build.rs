@@ -1,7 +1,7 @@
 //! From a bound query to its plan: what set operations, ORDER BY and LIMIT do with the rows of its blocks. Called by
 //! `statement`, and for each query inside another one.
 use crate::planner::Planner;
-use crate::queries::nodes::{limit, project, sort};
+use crate::queries::nodes::{limit, order, project};
 use binder::bound::{BoundBranch, BoundInitialiser, BoundRecursive, Logical};
 use datum::SqlError;
 use plan::{Initialise, Initialiser, Node, NodeKind, Recursive, RecursiveBranch};
@@ -41,7 +41,7 @@ impl Planner<'_> {
                 let kind = NodeKind::SetDifference { left, right, intersect, all, left_keys, right_keys };
                 Node::new(kind, width, rows)
             }
-            Logical::Sort { input, keys, limit } => sort(self.build_logical(*input)?, keys, limit),
+            Logical::Sort { input, keys, limit } => order(self.build_logical(*input)?, keys, limit),
             Logical::Limit { input, count, offset } => {
                 limit(self.build_logical(*input)?, Some((count, offset)))
             }

@@ -248,7 +248,8 @@ impl<'p> Binder<'p> {
             return Err(error_code::ER_WINDOW_ILLEGAL_ORDER_BY.with(&[&resolved.shown_name()]));
         }
         self.block().clause = Some(Clause::WindowPartition);
-        let partition_by = self.bind_all(resolved.partition_by)?;
+        let mut partition_by = self.bind_all(resolved.partition_by)?;
+        partition_by.iter_mut().for_each(|expr| self.context.bind.told_text_marker(expr));
         self.block().clause = Some(Clause::WindowOrder);
         let mut order_by = Vec::with_capacity(resolved.order_by.len());
         for item in resolved.order_by {

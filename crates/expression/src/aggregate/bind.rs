@@ -97,6 +97,12 @@ fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     // What a function gives of NULL alone is a binary string without bytes; NULL itself is a number.
     let is_nothing =
         argument.ty.column.kind == TypeKind::Null && !matches!(argument.kind, ExprKind::Literal(_));
+    if argument.ty.column.is_text() && is_choice_of_markers(bind, argument) {
+        // Where bits are wanted texts are binary strings.
+        let length = bytes_max(&argument.ty.column).min(BIT_STRING_BYTES_MAX);
+        let choice = std::mem::replace(argument, Expr::null());
+        *argument = bind.convert(choice, text_column(length, CollationId::BINARY))?;
+    }
     if !is_bit_string(&argument.ty.column) && !is_nothing {
         bind.cast_bits(argument)?;
         return Ok(number(ColumnType::bigint_unsigned().not_null()));

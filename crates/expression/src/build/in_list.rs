@@ -4,7 +4,7 @@
 //! several share depends on their kinds alone. Callers: the binder and `alternatives`.
 use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
-use super::comparison::{IN, as_members};
+use super::comparison::{IN, as_members, is_numeric};
 use super::reading::Reading;
 use super::{BindContext, boolean};
 use crate::collations::illegal_mix;
@@ -72,8 +72,15 @@ impl BindContext {
                 }
                 mode => mode?,
             };
+            // A choice of several kinds is the number of what is chosen.
+            if is_numeric(mode) {
+                member = self.as_number(member, ColumnType::double())?;
+            }
             nullable |= member.ty.column.nullable;
             members.push((if is_mixed { as_members(mode) } else { mode }, member));
+        }
+        if members.iter().all(|(mode, _)| is_numeric(*mode)) {
+            operand = self.as_number(operand, ColumnType::double())?;
         }
         let id = ListId::of(members.len(), 1, members.iter());
         Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))

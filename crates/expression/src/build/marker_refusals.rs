@@ -60,8 +60,20 @@ impl BindContext {
     /// Where an operator meets a number that is computed of markers alone with another integer, the markers are integers as
     /// well.
     pub(super) fn refuse_computed(&self, expr: &Expr, other: &Expr) {
-        let is_computed = !matches!(expr.kind, ExprKind::Parameter(_)) && self.is_number_of_markers(expr);
-        if is_computed && other.ty.column.kind.is_integer() {
+        if self.is_computed_of_markers(expr) && other.ty.column.kind.is_integer() {
+            self.refuse_markers();
+        }
+    }
+
+    fn is_computed_of_markers(&self, expr: &Expr) -> bool {
+        !matches!(expr.kind, ExprKind::Parameter(_)) && self.is_number_of_markers(expr)
+    }
+
+    /// The same where it is chosen among integers.
+    pub(super) fn refuse_computed_among(&self, exprs: &[Expr]) {
+        let mut others = exprs.iter().filter(|expr| !self.is_computed_of_markers(expr)).peekable();
+        let are_integers = others.peek().is_some() && others.all(|other| other.ty.column.kind.is_integer());
+        if are_integers && exprs.iter().any(|expr| self.is_computed_of_markers(expr)) {
             self.refuse_markers();
         }
     }

@@ -175,7 +175,11 @@ impl BindContext {
 
     /// The markers among values that become or are compared with one another have the type of what is none.
     pub(crate) fn derive_together(&self, exprs: &mut [Expr]) {
-        if !self.markers.is_used || exprs.iter().all(|expr| self.marker(expr).is_none()) {
+        if !self.markers.is_used {
+            return;
+        }
+        self.refuse_computed_among(exprs);
+        if exprs.iter().all(|expr| self.marker(expr).is_none()) {
             return;
         }
         let others = exprs.iter().filter(|expr| self.marker(expr).is_none());
@@ -283,7 +287,7 @@ impl BindContext {
     }
 
     /// The exact number of a marker, or of what CASE chooses, with all digits after the point that its type has.
-    pub(crate) fn with_all_digits(&self, expr: Expr) -> Result<Expr, SqlError> {
+    pub fn with_all_digits(&self, expr: Expr) -> Result<Expr, SqlError> {
         let marker = match &expr.kind {
             ExprKind::Relabel(inner) => inner,
             _ => &expr,

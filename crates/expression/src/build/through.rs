@@ -152,7 +152,10 @@ impl BindContext {
                     .iter()
                     .filter_map(own)
                     .any(|own| own.ty.column.kind.is_temporal() || own.ty.column.kind == TypeKind::Year);
-                if let Some(kind) = moment {
+                // A moment is read of the text, which shows no zero moment.
+                let is_read =
+                    target.kind.has_date() && moment.as_ref().is_some_and(|kind| *kind != TypeKind::Date);
+                if let Some(kind) = moment.filter(|_| !is_read) {
                     // A date is its number already, because what stands for no date is none.
                     let column = match kind {
                         TypeKind::Date => ColumnType::bigint(),

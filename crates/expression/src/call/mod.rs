@@ -7,6 +7,7 @@
 mod arguments;
 mod array_cast;
 mod choice;
+pub(crate) mod document_order;
 mod extremes;
 pub mod infer;
 pub mod json;
@@ -22,6 +23,7 @@ use crate::function::Function;
 
 pub use arguments::{mistyped, text_or_null};
 pub use array_cast::{array_cast, array_keys};
+pub use document_order::document_order;
 pub(crate) use extremes::{extreme_truth, is_choice_of_moments};
 pub use json_value::{JsonBehaviour, json_scalar, takes_whole_numbers, whole_number};
 pub use moment_or_time::MomentOrTime;

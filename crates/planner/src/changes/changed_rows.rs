@@ -1,7 +1,7 @@
 //! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys. Called by `statement`.
 use crate::changes::moved_rows::{moves_rows, reads_assigned};
 use crate::planner::Planner;
-use crate::queries::nodes::{apply_all, limit, sort};
+use crate::queries::nodes::{apply_all, limit, order};
 use crate::queries::select_build::{RowSource, wanted_order};
 use crate::queries::select_subquery::place_subqueries;
 use binder::block::{Block, PendingSubquery, Position, Source, SourceKind, SubqueryPlan};
@@ -153,7 +153,7 @@ impl Planner<'_> {
             self.build_row_source(block, Some(tree), conditions, wanted, false)?;
         node = apply_all(node, applies);
         if !ordered {
-            node = sort(node, keys, count.clone());
+            node = order(node, keys, count.clone());
         }
         Ok(limit(node, count))
     }

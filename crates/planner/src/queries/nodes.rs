@@ -1,5 +1,5 @@
 //! Operators stacked on a node, with estimates of their rows. Called wherever a block's plan grows.
-use expression::{Expr, ExprKind};
+use expression::{Expr, ExprKind, document_order};
 use plan::{Apply, Node, NodeKind, SortKey};
 
 pub fn filter(node: Node, predicates: Vec<Expr>) -> Node {
@@ -17,6 +17,16 @@ pub fn sort(node: Node, keys: Vec<SortKey>, limit: Option<(Expr, Option<Expr>)>)
     }
     let (width, rows) = (node.width, node.estimate.rows);
     Node::new(NodeKind::Sort { input: Box::new(node), keys, limit }, width, rows)
+}
+
+/// The sort of ORDER BY.
+pub fn order(node: Node, mut keys: Vec<SortKey>, limit: Option<(Expr, Option<Expr>)>) -> Node {
+    for key in &mut keys {
+        if key.expr.ty.column.kind == datum::TypeKind::Json {
+            key.expr = document_order(key.expr.clone());
+        }
+    }
+    sort(node, keys, limit)
 }
 
 pub fn limit(node: Node, limit: Option<(Expr, Option<Expr>)>) -> Node {

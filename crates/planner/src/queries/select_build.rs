@@ -4,7 +4,7 @@ use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_distinct;
 use crate::planner::Planner;
 use crate::queries::documents::note_documents;
-use crate::queries::nodes::{apply_all, filter, limit, limit_estimate, project, sort};
+use crate::queries::nodes::{apply_all, filter, limit, limit_estimate, order, project, sort};
 use crate::queries::select_subquery::{place_on_subqueries, place_subqueries};
 use crate::queries::window::{PlacedWindows, take_windows};
 use binder::block::{Block, Position};
@@ -118,7 +118,7 @@ impl Planner<'_> {
         }
         let (mut node, ordering) = windows.stack(node, ordering);
         if !starts_with(&ordering, &bound.order_by) {
-            node = sort(node, std::mem::take(&mut bound.order_by), sort_limit(bound));
+            node = order(node, std::mem::take(&mut bound.order_by), sort_limit(bound));
         }
         node = limit(node, bound.limit.take());
         node = apply_all(node, late);
@@ -211,7 +211,7 @@ impl Planner<'_> {
         let (width, rows) = (node.width, node.estimate.rows);
         let keys_of_rows = columns.clone();
         let node = Node::new(NodeKind::Distinct { input: Box::new(node), keys: keys_of_rows }, width, rows);
-        let node = sort(node, keys, sort_limit(bound));
+        let node = order(node, keys, sort_limit(bound));
         let node = limit(node, bound.limit.take());
         Ok(if has_more { project(node, columns) } else { node })
     }

@@ -4,7 +4,7 @@ use crate::paths::loose_scan::wish_of_groups;
 use crate::planner::Planner;
 use crate::queries::dependence::Equalities;
 use crate::queries::grouping::{Grouping, ORDER_BY, Place, SELECT_LIST};
-use crate::queries::nodes::{apply_all, filter, limit, project, sort};
+use crate::queries::nodes::{apply_all, filter, limit, order, project, sort};
 use crate::queries::select_build::{RowSource, sort_limit, values_taken, wanted_order};
 use crate::queries::select_subquery::{pending_of, place_before_groups, place_mapped};
 use crate::queries::window::{PlacedWindows, take_windows};
@@ -121,7 +121,7 @@ impl Planner<'_> {
             return self.finish_distinct(block, node, bound, &taken);
         }
         if !is_sorted && !starts_with(&ordering, &bound.order_by) {
-            node = sort(node, std::mem::take(&mut bound.order_by), sort_limit(bound));
+            node = order(node, std::mem::take(&mut bound.order_by), sort_limit(bound));
         }
         node = limit(node, bound.limit.take());
         Ok(project(node, bound.items.drain(..).map(|item| item.expr).collect()))
