@@ -6,7 +6,7 @@ use crate::bound::{BoundInitialiser, Logical};
 use crate::hints::BlockHints;
 use crate::same_name::same_name;
 use datum::{SqlError, error_code};
-use expression::{AggregateCall, Expr, ExprKind, ExprType};
+use expression::{AggregateCall, Coercibility, Expr, ExprKind, ExprType};
 use plan::{Apply, ApplyKind, Frame, InitialiserKind, Node, SortKey, WindowFunction};
 use schema::{ColumnDef, ViewDef};
 use std::sync::Arc;
@@ -262,6 +262,9 @@ impl Block {
         let mut column_type = self.sources[source].columns[column].column_type.clone();
         column_type.nullable |= self.sources[source].optional;
         let mut expr = Expr::column(self.position(source, column), column_type);
+        if self.sources[source].mixed.contains(&column) {
+            expr.ty.coercibility = Coercibility::NoCollation;
+        }
         expr.ty.name = Some(self.sources[source].full_name(column));
         expr
     }

@@ -219,6 +219,8 @@ pub struct BoundCommon {
     pub(crate) node: OnceCell<Arc<Node>>,
     pub(crate) uses: Cell<usize>,
     pub columns: Vec<(String, ColumnType)>,
+    /// Columns whose texts have no collation.
+    pub(crate) mixed: Vec<usize>,
     /// The columns' types where its rows are kept.
     pub(crate) kept: Vec<ColumnType>,
     /// Columns from outside that it reads: (block, slot).

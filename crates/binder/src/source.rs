@@ -75,6 +75,8 @@ pub struct Source {
     pub lock: Option<plan::LockClause>,
     /// Result columns have its columns' names, however they are written.
     pub names_results: bool,
+    /// Columns whose texts were mixed of several collations, none of which binds.
+    pub mixed: Vec<usize>,
     /// The place of what the statement needs on the table; none for derived tables.
     pub need: Option<usize>,
     pub origin: Origin,
@@ -114,6 +116,7 @@ impl Source {
             optional: false,
             lock: None,
             names_results: false,
+            mixed: Vec::new(),
             need: None,
             origin: Origin::default(),
         }

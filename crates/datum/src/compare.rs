@@ -145,7 +145,7 @@ fn compare_converted(
             let other = time_or_zero(right, context, warn);
             // A time equals no text that is none, though texts that are none equal one another.
             let is_none = |operand: Operand<'_>| {
-                matches!(operand.value, Value::Bytes(_))
+                matches!(operand.value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
                     && operand.value.to_time(operand.column, context).is_err()
             };
             let apart = match time == other {

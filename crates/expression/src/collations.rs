@@ -19,6 +19,10 @@ pub enum Purpose {
     Result,
     /// Comparing: there has to be a collation that binds.
     Comparison,
+    /// A column of a set operation: what is mixed takes the collation of what is not.
+    Column,
+    /// LIKE, which takes what is mixed already.
+    Pattern,
 }
 
 impl BindContext {
@@ -125,8 +129,7 @@ impl BindContext {
                 return Ok(true);
             }
         }
-        let is_mixed = expr.ty.coercibility == Coercibility::NoCollation;
-        if !holds(wanted, own) && (expr.ty.coercibility < Coercibility::Coercible || is_mixed) {
+        if !holds(wanted, own) && expr.ty.coercibility < Coercibility::Coercible {
             return Ok(false);
         }
         let coercibility = expr.ty.coercibility;
@@ -170,6 +173,7 @@ pub(crate) fn common_claim(claims: impl Iterator<Item = Claim>, purpose: Purpose
     let mut was_mixed = false;
     // Operands that are mixed themselves have not met another collation yet.
     let mut is_unsettled = false;
+    let mut are_all_mixed = false;
     for claim in claims {
         let Some(so_far) = winner else {
             winner = Some(claim);
@@ -178,6 +182,7 @@ pub(crate) fn common_claim(claims: impl Iterator<Item = Claim>, purpose: Purpose
         if claim.1 == Coercibility::Explicit {
             was_mixed = false;
         }
+        are_all_mixed = so_far.1 == Coercibility::NoCollation && claim.1 == Coercibility::NoCollation;
         is_unsettled = so_far.0 == claim.0 && (is_unsettled || so_far.1 == Coercibility::NoCollation);
         let replaces = is_mixed && claim.1 == so_far.1 && claim.0 != so_far.0;
         winner = Some(match stronger(so_far, claim) {
@@ -205,7 +210,12 @@ pub(crate) fn common_claim(claims: impl Iterator<Item = Claim>, purpose: Purpose
         winner.1 = Coercibility::NoCollation;
     }
     let is_open = is_open && winner.1 != Coercibility::Explicit;
-    let is_refused = purpose == Purpose::Comparison && (was_mixed || is_unsettled);
+    let is_refused = match purpose {
+        Purpose::Result => false,
+        Purpose::Comparison => was_mixed || is_unsettled,
+        Purpose::Column => was_mixed || are_all_mixed,
+        Purpose::Pattern => was_mixed,
+    };
     (!is_open && !is_refused).then_some(winner)
 }
 
@@ -328,6 +338,11 @@ mod tests {
         assert_eq!(result(&[(bin, Explicit), (ai_ci, Explicit)]), None);
         assert_eq!(result(&[(ai_ci, Implicit), (general, Implicit)]), Some((bin, NoCollation)));
         assert_eq!(compared(&[(ai_ci, Implicit), (general, Implicit)]), None);
+        assert_eq!(compared(&[(bin, NoCollation), (bin, Implicit)]), None);
+        assert_eq!(compared(&[(bin, NoCollation), (latin1, Implicit)]), Some((latin1, Implicit)));
+        let column = |claims: &[Claim]| common_claim(claims.iter().copied(), Purpose::Column);
+        assert_eq!(column(&[(bin, NoCollation), (bin, Implicit)]), Some((bin, Implicit)));
+        assert_eq!(column(&[(bin, NoCollation), (bin, NoCollation)]), None);
         assert_eq!(
             compared(&[(ai_ci, Implicit), (general, Implicit), (general, Explicit)]),
             Some((general, Explicit))

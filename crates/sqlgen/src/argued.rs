@@ -29,8 +29,19 @@ const KINDS: &[Kind] = &[
             || is_alone && case.wanted.len() == 1 && has_index(case, &[" ENUM(", " SET("])
     }),
     ("an aggregate of a marker under ROLLUP has no rows", |case| {
-        let constants =
-            ["AVG(text)", "COUNT(text)", "COUNT(number)", "MAX(number)", "MAX(text)", "MIN(text)"];
+        let constants = [
+            "AVG(text)",
+            "AVG(number)",
+            "COUNT(text)",
+            "COUNT(number)",
+            "COUNT(DISTINCT text)",
+            "MAX(number)",
+            "MAX(text)",
+            "MIN(number)",
+            "MIN(text)",
+            "SUM(number)",
+            "SUM(text)",
+        ];
         let is_nothing =
             |row: &&str| row.ends_with("|NULL") || row.ends_with("|Int(0)") || row.ends_with("|0");
         case.shape.contains("WITH ROLLUP")
@@ -59,7 +70,31 @@ const KINDS: &[Kind] = &[
         (is_negated || is_asked) && finds_less && is_mixed_lookup(case)
     }),
     ("documents are greater than themselves in ALL", |case| {
-        has_one(case, &["> ALL (SELECT x.JSON", ">= ALL (SELECT x.JSON"]) && case.given.is_empty()
+        // Where it is asked for what is not, or for what is changed, its rows stand on the other side.
+        let is_turned = has_one(case, &[" EXCEPT ", "NOT EXISTS ("]) && case.wanted.is_empty();
+        let is_change = ["INSERT ", "UPDATE ", "DELETE "].iter().any(|verb| case.query.starts_with(verb));
+        has_one(case, &["> ALL (SELECT x.JSON", ">= ALL (SELECT x.JSON"])
+            && (is_turned || is_change || case.given.is_empty())
+    }),
+    ("an integer beyond a DECIMAL column equals its greatest value in a hash join", |case| {
+        let columns =
+            ["DECIMAL = t.INTEGER", "DECIMAL = u.INTEGER", "INTEGER = u.DECIMAL", "INTEGER = t.DECIMAL"];
+        has_one(case, &columns)
+            && held(case, &["9999999.999"]) > 0
+            && case.given.iter().all(|row| has_no_match(row))
+    }),
+    ("an aggregate of markers that are chosen is a number where its rows are kept", |case| {
+        let choices =
+            ["CASE WHEN text THEN text ELSE text END)", "COALESCE(text, text))", "IFNULL(text, text))"];
+        let is_zero = |row: &&str| row.ends_with("Int(0)") || row.contains("Double(0.0)");
+        has_one(case, &choices) && has_one(case, &["MIN(", "MAX("]) && case.wanted.iter().all(is_zero)
+    }),
+    ("BIT_XOR of no REPLACE is as long as its markers may make it", |case| {
+        let is_nothing = |row: &&str| {
+            row.split('|').all(|cell| ["NULL", "0"].contains(&cell) || cell.replace("\\0", "").is_empty())
+        };
+        has_one(case, &["BIT_XOR(REPLACE(", "BIT_OR(REPLACE("])
+            && case.wanted.iter().chain(&case.given).all(is_nothing)
     }),
     ("a SET that is chosen is its text in a window's temporary table", |case| {
         case.shape.contains(" OVER (")
@@ -69,7 +104,7 @@ const KINDS: &[Kind] = &[
     ("a column of a group that it does not determine is of any of its rows", |case| {
         has_one(case, &["GROUP BY NULL", "GROUP BY number", "GROUP BY text"])
             && case.wanted.len() == case.given.len()
-            && case.wanted.len() == 1
+            && case.wanted.len() <= if case.shape.contains("WITH ROLLUP") { 2 } else { 1 }
     }),
     ("a marker is in a list of a marker and NULL", |case| {
         case.shape.contains(" IN (text, NULL)") && (case.wanted.is_empty() || case.given.is_empty())
@@ -129,7 +164,17 @@ const KINDS: &[Kind] = &[
         !case.wanted.is_empty() && case.wanted.iter().all(is_it) && are_cut(case)
     }),
     ("a BIT or YEAR that is chosen among numbers has its own text", |case| {
-        let chooses = ["CASE ", "IF(", "IFNULL(", "COALESCE(", "GREATEST(", "LEAST(", "LAG(", "LEAD("];
+        let chooses = [
+            "CASE ",
+            "IF(",
+            "IFNULL(",
+            "COALESCE(",
+            "GREATEST(",
+            "LEAST(",
+            "LAG(",
+            "LEAD(",
+            "(SELECT MAX(x.",
+        ];
         let is_own = case.shape.contains("BIT") || case.shape.contains("YEAR");
         is_own && has_one(case, &chooses) && are_same_bits(&case.wanted, &case.given)
     }),
@@ -143,7 +188,7 @@ const KINDS: &[Kind] = &[
         let greatest = held(case, &["18446744073709551615"]);
         case.shape.contains("> ALL (SELECT x.INTEGER")
             && uses_unsigned(case)
-            && case.wanted.len() <= greatest
+            && (case.wanted.len() <= greatest || case.shape.contains("number > ALL (SELECT x.INTEGER"))
             && case.given.len() <= case.wanted.len()
     }),
     ("a floating number that is NULL is a moment", |case| {
@@ -159,9 +204,10 @@ const KINDS: &[Kind] = &[
     ("documents that are no scalars are not ordered", |case| {
         // The row behind them may look back at one.
         let documents = held(case, &["'[", "'{"]);
+        let are_all = has_one(case, &["BY JSON_ARRAY(", "BY JSON_OBJECT("]);
         case.shape.contains(" OVER (")
-            && has_one(case, &["BY JSON", "BY t.JSON", "BY JSON_ARRAY("])
-            && (1..=documents + 1).contains(&case.wanted.len())
+            && has_one(case, &["BY JSON", "BY t.JSON"])
+            && (are_all || (1..=documents + 1).contains(&case.wanted.len()))
             && case.wanted.len() == case.given.len()
     }),
     ("MIN and MAX of equal texts are the one that was read first", |case| {

@@ -243,6 +243,7 @@ impl Target {
             optional: false,
             lock: None,
             names_results: false,
+            mixed: Vec::new(),
             need: Some(need),
             origin: Default::default(),
         }

@@ -3,6 +3,7 @@ use crate::binder::{Binder, not_supported};
 use crate::block::{QuerySource, Source, SourceColumn, SourceKind};
 use crate::bound::{BoundBranch, BoundCommon, BoundQuery, BoundRecursive, JoinTree, Logical};
 use crate::error_codes::ER_VIEW_WRONG_LIST;
+use crate::queries::derived::mixed_columns;
 use crate::queries::from::Joined;
 use crate::queries::temporary;
 use crate::same_name::{same_name, same_table};
@@ -58,6 +59,7 @@ impl<'p> Binder<'p> {
             None => Rc::new(self.bind_definition(position)?),
         };
         let mut columns: Vec<SourceColumn> = common.columns.iter().map(source_column).collect();
+        let mixed = common.mixed.clone();
         let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query, &alias));
         if !merges {
             for (column, kept) in columns.iter_mut().zip(&common.kept) {
@@ -79,7 +81,7 @@ impl<'p> Binder<'p> {
                 SourceKind::Common(common)
             }
         };
-        self.add_source(Source { names_results: merges, ..Source::made(alias, columns, kind) })
+        self.add_source(Source { names_results: merges, mixed, ..Source::made(alias, columns, kind) })
     }
 
     fn bind_definition(&mut self, position: usize) -> Result<BoundCommon, SqlError> {
@@ -124,9 +126,11 @@ impl<'p> Binder<'p> {
             temporary::keep_computed(&mut kept, &bound.logical, &reads);
         }
         temporary::keep_bytes(&mut kept);
+        let mixed = mixed_columns(&bound.strengths);
         let columns = named_columns(bound.columns, table.columns)?;
         Ok(BoundCommon {
             number,
+            mixed,
             query: RefCell::new(Some(bound.logical)),
             node: OnceCell::new(),
             uses: Cell::new(0),

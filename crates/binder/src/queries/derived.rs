@@ -6,8 +6,14 @@ use crate::queries::common_table::named_columns;
 use crate::queries::from::Joined;
 use crate::queries::temporary;
 use datum::SqlError;
-use expression::Expr;
+use expression::{Coercibility, Expr};
 use parser::ast;
+
+/// The columns of a query whose texts have no collation.
+pub fn mixed_columns(strengths: &[Coercibility]) -> Vec<usize> {
+    let is_mixed = |(_, strength): &(usize, &Coercibility)| **strength == Coercibility::NoCollation;
+    strengths.iter().enumerate().filter(is_mixed).map(|(column, _)| column).collect()
+}
 
 /// What a query takes from outside.
 struct Outside {
@@ -27,6 +33,7 @@ impl<'p> Binder<'p> {
             temporary::keep_bytes(&mut bound.columns);
             temporary::cut_constants(&self.context.bind, &mut bound.logical);
         }
+        let mixed = mixed_columns(&bound.strengths);
         let columns = named_columns(bound.columns, derived.columns)?.into_iter();
         let columns = columns.map(|(name, column_type)| SourceColumn {
             name,
@@ -38,6 +45,7 @@ impl<'p> Binder<'p> {
         let source = QuerySource { query: bound.logical, correlation, slots, merges };
         self.add_source(Source {
             names_results: merges,
+            mixed,
             ..Source::made(
                 derived.alias.name.to_owned(),
                 columns.collect(),

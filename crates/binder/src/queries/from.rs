@@ -123,6 +123,7 @@ impl<'p> Binder<'p> {
                     optional: false,
                     lock: None,
                     names_results: false,
+                    mixed: Vec::new(),
                     need: Some(need),
                     origin,
                 }
@@ -134,6 +135,7 @@ impl<'p> Binder<'p> {
                     columns: columns_of(definition),
                     database: definition.database.clone(),
                     names_results: table.names_results(),
+                    mixed: Vec::new(),
                     kind: SourceKind::Virtual(table),
                     alias,
                     optional: false,
@@ -327,6 +329,7 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> So
         optional: false,
         lock: None,
         names_results: false,
+        mixed: Vec::new(),
         need,
         origin: Default::default(),
     }

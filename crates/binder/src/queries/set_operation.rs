@@ -1,7 +1,7 @@
 //! UNION, EXCEPT and INTERSECT.
 use crate::binder::{Binder, not_supported};
-use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
-use crate::bound::{BoundInitialiser, BoundQuery, Logical};
+use crate::block::{Block, Clause, QuerySource, Source, SourceColumn, SourceKind};
+use crate::bound::{BoundBlock, BoundQuery, BoundSelect, JoinTree, Logical, SelectItem};
 use crate::queries::query::Tail;
 use crate::queries::temporary;
 use datum::{ColumnType, SqlError, error_code};
@@ -132,19 +132,47 @@ impl<'p> Binder<'p> {
         }
         let BoundQuery { mut logical, columns, strengths, .. } = bound;
         if !tail.order_by.is_empty() {
-            let (keys, initialisers) = self.set_sort_keys(&columns, tail.order_by)?;
+            let (keys, block) = self.set_sort_keys(&columns, tail.order_by)?;
             let limit = self.bind_limit(tail.limit)?;
-            logical = Logical::Sort { input: Box::new(logical), keys, limit }.initialised(initialisers);
+            logical = match block.subqueries.is_empty() {
+                true => {
+                    let sorted = Logical::Sort { input: Box::new(logical), keys, limit };
+                    sorted.initialised(block.initialisers)
+                }
+                false => self.sorted_by_subqueries(logical, (keys, block), &columns, limit),
+            };
         }
         let logical = logical.limited(self.bind_limit(tail.limit)?);
         Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
     }
 
+    /// The rows of a set operation as a derived table, of which subqueries of ORDER BY read columns.
+    fn sorted_by_subqueries(
+        &self,
+        rows: Logical,
+        (order_by, mut block): (Vec<SortKey>, Block),
+        columns: &[OutputColumn],
+        limit: Option<(Expr, Option<Expr>)>,
+    ) -> Logical {
+        let source = QuerySource { query: rows, correlation: Vec::new(), slots: Vec::new(), merges: false };
+        block.sources[0].kind = SourceKind::Query(Box::new(source));
+        let item = |(position, column): (usize, &OutputColumn)| SelectItem {
+            expr: Expr::column(position, column.column_type.clone()),
+            name: column.name.clone(),
+            is_alias: false,
+        };
+        let items = columns.iter().enumerate().map(item).collect();
+        let bound = BoundSelect { order_by, limit, ..BoundSelect::of_items(items) };
+        let is_correlated = !self.blocks.is_empty();
+        Logical::Select(Box::new(BoundBlock { block, bound, tree: Some(JoinTree::Source(0)), is_correlated }))
+    }
+
+    /// The keys of ORDER BY with the block that they are bound in.
     fn set_sort_keys(
         &mut self,
         columns: &[OutputColumn],
         order_by: &[ast::OrderItem<'p>],
-    ) -> Result<(Vec<SortKey>, Vec<BoundInitialiser>), SqlError> {
+    ) -> Result<(Vec<SortKey>, Block), SqlError> {
         let mut block = Block { clause: Some(Clause::Order), ..Block::default() };
         let source_column = |column: &OutputColumn| SourceColumn {
             name: column.name.clone(),
@@ -165,10 +193,10 @@ impl<'p> Binder<'p> {
         let keys =
             order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
         let block = self.blocks.pop().expect("pushed above");
-        if !block.aggregates.is_empty() || !block.subqueries.is_empty() {
-            return Err(not_supported("ORDER BY with a subquery or aggregate after a set operation"));
+        if !block.aggregates.is_empty() {
+            return Err(not_supported("ORDER BY with an aggregate after a set operation"));
         }
-        Ok((keys?, block.initialisers))
+        Ok((keys?, block))
     }
 
     fn set_sort_key(

@@ -8,6 +8,7 @@ use crate::bound::BoundQuery;
 use crate::context::{BinderContext, Literals};
 use crate::hints::StatementHints;
 use crate::queries::common_table::named_columns;
+use crate::queries::derived::mixed_columns;
 use crate::queries::from::Joined;
 use crate::scopes::ContextRef;
 use crate::views::invalid;
@@ -58,6 +59,7 @@ impl<'p> Binder<'p> {
         })?;
         let names: Vec<ast::Ident<'_>> = view.column_names.iter().map(|name| ident(name)).collect();
         let merges = view.algorithm != ViewAlgorithm::TempTable && self.merges(&bound.logical, alias.name);
+        let mixed = mixed_columns(&bound.strengths);
         let columns = named_columns(bound.columns, &names).map_err(|error| hidden(view, error))?;
         let columns = columns.into_iter().map(|(name, column_type)| SourceColumn {
             name,
@@ -71,6 +73,7 @@ impl<'p> Binder<'p> {
             database: view.database.clone(),
             columns: columns.collect(),
             names_results: merges,
+            mixed,
             kind: SourceKind::Query(Box::new(source)),
             optional: false,
             lock: None,

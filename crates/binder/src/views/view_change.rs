@@ -58,6 +58,7 @@ impl<'p> Binder<'p> {
             optional: false,
             lock: None,
             names_results: true,
+            mixed: Vec::new(),
             need: Some(need),
             origin: Origin { is_renamed, is_inner: false, view: Some(view.clone()) },
         })?;

@@ -223,7 +223,7 @@ impl BindContext {
         for expr in &mut pair {
             crate::call::infer::cast_text(self, expr)?;
         }
-        let outcome = self.aggregate_collations("like", &mut pair, Purpose::Comparison);
+        let outcome = self.aggregate_collations("like", &mut pair, Purpose::Pattern);
         // The message tells of the character of the statement, too.
         let (collation, _) = outcome.map_err(|error| match &escape {
             Some(escape) if error.is(&error_code::ER_CANT_AGGREGATE_2COLLATIONS) => {

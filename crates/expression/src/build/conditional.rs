@@ -33,7 +33,7 @@ impl BindContext {
         // Columns of a set operation have to be comparable, and numbers among them take the texts' collation.
         let purpose = match merging {
             Merging::Value => Purpose::Result,
-            Merging::Column => Purpose::Comparison,
+            Merging::Column => Purpose::Column,
         };
         let claim = self.aggregate_collations(operation, exprs, purpose);
         let claim = claim.map_err(|error| match merging {
