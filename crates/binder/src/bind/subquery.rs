@@ -2,7 +2,7 @@
 //! its slot; others are noted as pending and get a frame position when the block's plan is made.
 use crate::bind::comparison::comparison_operator;
 use crate::binder::{Binder, not_supported};
-use crate::block::{PendingSubquery, SubqueryPlan};
+use crate::block::{Clause, PendingSubquery, SubqueryPlan};
 use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::walk::SUBQUERY_BASE;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
@@ -193,19 +193,27 @@ impl<'p> Binder<'p> {
             let slot = self.new_slot();
             // A constant beside a table's column is what the column would store of it, as with `=`.
             let is_of_column = selected.is_some_and(|selected| selected.as_column().is_some());
-            if is_of_column && self.is_written_constant(&value) {
+            // A text that is computed has to be a moment only where a condition joins the subquery.
+            let is_literal = matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
+            let is_joined = matches!(self.block().clause, Some(Clause::Where | Clause::On))
+                && (operator, quantifier) == (ComparisonOperator::Equal, Quantifier::Any);
+            let is_text = value.ty.column.kind.is_string();
+            let is_free = column.column_type.kind.has_date() && is_text && !is_literal && !is_joined;
+            if is_of_column && !is_free && self.is_written_constant(&value) {
                 member.ty.name = selected.and_then(|selected| selected.ty.name.clone());
                 let mut comparison = self.context.bind.compare(operator, value, member)?;
                 slots.push((slot, take_left(&mut comparison, slot)));
                 comparisons.push(comparison);
                 continue;
             }
-            if column.column_type.kind.has_date() {
+            if column.column_type.kind.has_date() && !is_free {
                 // A constant beside moments has to be one, whether or not there are rows.
                 let moment = Expr::slot(slot, column.column_type.clone());
                 self.context.bind.compare(operator, value.clone(), moment)?;
             } else if value.ty.column.kind.has_date()
-                && let Some(constant) = selected.filter(|selected| is_written(selected))
+                && (is_set_test || quantifier == Quantifier::Any)
+                && let Some(constant) =
+                    selected.filter(|selected| expression::is_computed_of_constants(selected))
             {
                 self.context.bind.compare(operator, value.clone(), constant.clone())?;
             }
@@ -250,15 +258,6 @@ fn selected(logical: &Logical, position: usize) -> Option<&Expr> {
         | Logical::Initialise { input, .. } => selected(input, position),
         _ => None,
     }
-}
-
-/// Whether what a subquery selects is the same for all rows, as it was written.
-fn is_written(selected: &Expr) -> bool {
-    let mut value = selected;
-    while let ExprKind::Cast(inner) | ExprKind::Fit(inner) = &value.kind {
-        value = inner;
-    }
-    matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
 }
 
 /// Puts the slot in place of a comparison's left side, which it gives.

@@ -124,12 +124,14 @@ impl BindContext {
 
     /// The markers among a function's arguments.
     pub(crate) fn expect_arguments(&self, name: &str, arguments: &mut [Expr]) -> Result<(), SqlError> {
-        if !self.markers.is_of_statement() || arguments.iter().all(|argument| self.marker(argument).is_none())
-        {
+        if !self.markers.is_of_statement() {
             return Ok(());
         }
         if matches!(name, "ifnull" | "coalesce" | "greatest" | "least" | "field" | "nullif") {
             self.derive_together(arguments);
+            return Ok(());
+        }
+        if arguments.iter().all(|argument| self.marker(argument).is_none()) {
             return Ok(());
         }
         for (place, argument) in arguments.iter_mut().enumerate() {
