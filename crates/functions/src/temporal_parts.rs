@@ -217,7 +217,10 @@ fn time_to_sec(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.date(0)?.map_or(Value::Null, Value::Date))
+    match &*arguments.value(0)? {
+        Value::Date(date) => Ok(Value::Date(*date)),
+        _ => Ok(arguments.date(0)?.map_or(Value::Null, Value::Date)),
+    }
 }
 
 /// The day may be 0, the month not.

@@ -218,7 +218,8 @@ impl BindContext {
             _ => return,
         };
         let is_known = self.peek(literal).is_some();
-        if !is_known && is_computed_of_constants(literal) {
+        let is_open = is_constant(literal) && self.holds_marker(literal);
+        if !is_known && !is_open && is_computed_of_constants(literal) {
             let is_date = column.ty.column.kind == TypeKind::Date;
             if let Some(value) = self.constant_value(literal)
                 && !self.read_moment(literal, &value, is_date)
@@ -232,6 +233,18 @@ impl BindContext {
         }
         if !self.become_date(column, literal) && is_known && !is_member && is_number(literal) {
             self.warn_of_stored(name, column, &literal.to_string(), Severity::Warning);
+        }
+    }
+
+    /// Whether a marker is in what is a constant but for it.
+    fn holds_marker(&self, constant: &Expr) -> bool {
+        match &constant.kind {
+            ExprKind::Negate(operand)
+            | ExprKind::Cast(operand)
+            | ExprKind::Fit(operand)
+            | ExprKind::Relabel(operand) => self.holds_marker(operand),
+            ExprKind::Call(_, arguments) => arguments.iter().any(|argument| self.holds_marker(argument)),
+            _ => self.marker(constant).is_some(),
         }
     }
 

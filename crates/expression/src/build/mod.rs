@@ -30,7 +30,7 @@ mod temporal;
 mod through;
 mod wanted;
 pub use temporal::moment_text;
-pub(crate) use through::{is_mixed, is_plain_text, is_silent};
+pub(crate) use through::{is_mixed, is_silent};
 
 pub(crate) use arithmetic::digits_of_bytes;
 pub use arithmetic::{double, is_bit_string};

@@ -65,7 +65,7 @@ pub(crate) fn is_silent(expr: &Expr) -> bool {
 }
 
 /// Whether a choice is a text whatever it was chosen from: one as long as a TEXT, or a CHAR.
-pub(crate) fn is_plain_text(column: &ColumnType) -> bool {
+fn is_plain_text(column: &ColumnType) -> bool {
     column.kind.is_large_object() || column.kind == TypeKind::Char
 }
 

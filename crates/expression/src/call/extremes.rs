@@ -12,7 +12,7 @@ use datum::{
     fraction_digits as digits_of_type, shown,
 };
 
-use crate::build::{fraction_digits, is_plain_text};
+use crate::build::fraction_digits;
 use crate::constant_set::is_constant;
 use crate::evaluate::moment_context;
 use crate::expr::{Expr, ExprKind, ExprType};
@@ -57,7 +57,7 @@ pub(super) fn extreme(arguments: &Arguments<'_>, largest: bool) -> Result<Value,
 
 /// The truth of what is compared as moments; `None` for other calls.
 pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Result<Option<bool>, SqlError>> {
-    if is_plain_text(&arguments.ty.column) {
+    if arguments.ty.column.kind == TypeKind::Char {
         return None;
     }
     let Some(kind) = is_choice_of_moments(arguments.exprs) else {
