@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::name::{LockDeadlock, LockMode, LockName, LockOwner};
 
@@ -109,13 +109,30 @@ impl LockTable {
         let ticket = self.next_ticket;
         self.waiting.insert(waiter.owner, name.clone());
         let place = *self.places.get(name).expect("a lock that was refused exists");
-        let lock = &mut self.locks[place];
         let waiter = Waiter { ticket, ..waiter };
-        match lock.is_upgrading(waiter.owner) {
-            true => lock.queue.push_front(waiter),
-            false => lock.queue.push_back(waiter),
-        }
+        let position = self.position_for(name, &self.locks[place], waiter.owner, waiter.mode);
+        self.locks[place].queue.insert(position, waiter);
         ticket
+    }
+
+    /// Who changes the definition goes before the statements that wait already, as in MySQL: programs that exchange tables behind
+    /// LOCK TABLES .. WRITE rely on it that RENAME TABLE comes first at UNLOCK TABLES. Behind them only where one of them would then
+    /// wait for itself.
+    fn position_for(&self, name: &LockName, lock: &Lock, owner: LockOwner, mode: LockMode) -> usize {
+        if lock.is_upgrading(owner) {
+            return 0;
+        }
+        let end = lock.queue.len();
+        let is_statement = |waiter: &Waiter| waiter.mode != LockMode::Exclusive;
+        let Some(first) = lock.queue.iter().position(is_statement).filter(|_| mode == LockMode::Exclusive)
+        else {
+            return end;
+        };
+        let awaited = self.awaited(self.blockers(owner, name, mode, Some(lock.queue[first].ticket)));
+        match lock.queue.range(first..).any(|passed| awaited.contains(&passed.owner)) {
+            true => end,
+            false => first,
+        }
     }
 
     /// The place of the lock when the ticket has left the queue: `grant_waiting` made its owner a holder.
@@ -207,16 +224,16 @@ impl LockTable {
     }
 
     pub(super) fn would_deadlock(&self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
-        let mut to_visit = self.blockers(owner, name, mode, None);
-        let mut visited = Vec::new();
+        self.awaited(self.blockers(owner, name, mode, None)).contains(&owner)
+    }
+
+    /// These and all that they wait for.
+    fn awaited(&self, mut to_visit: Vec<LockOwner>) -> HashSet<LockOwner> {
+        let mut visited = HashSet::default();
         while let Some(blocker) = to_visit.pop() {
-            if blocker == owner {
-                return true;
-            }
-            if visited.contains(&blocker) {
+            if !visited.insert(blocker) {
                 continue;
             }
-            visited.push(blocker);
             if let Some(awaited) = self.waiting.get(&blocker)
                 && let Some(lock) = self.lock(awaited)
                 && let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker)
@@ -224,7 +241,7 @@ impl LockTable {
                 to_visit.extend(self.blockers(blocker, awaited, waiter.mode, Some(waiter.ticket)));
             }
         }
-        false
+        visited
     }
 
     /// Who must go before this request can be granted.

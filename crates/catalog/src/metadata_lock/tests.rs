@@ -88,9 +88,12 @@ fn an_abandoned_request_lets_those_pass_whom_nobody_stops() {
     let mut alter = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::Exclusive));
     assert!(poll_once(alter.as_mut()).is_none());
     drop(holder);
-    let writing = poll_once(write.as_mut()).expect("it is in front of the ALTER").unwrap();
-    drop((reading, writing));
-    assert!(poll_once(alter.as_mut()).is_some());
+    assert!(poll_once(write.as_mut()).is_none(), "behind the ALTER");
+    drop(reading);
+    let altering = poll_once(alter.as_mut()).expect("nobody reads any more").unwrap();
+    assert!(poll_once(write.as_mut()).is_none());
+    drop(altering);
+    assert!(poll_once(write.as_mut()).is_some());
 }
 
 #[test]
@@ -217,4 +220,47 @@ fn a_statement_that_waits_for_a_definition_gives_way_to_it() {
     }
     drop(reader);
     assert!(matches!(poll_once(upgrade.as_mut()), Some(Ok(_))));
+}
+
+#[test]
+fn a_definition_goes_before_statements_that_wait_already() {
+    let locks = Arc::new(MetadataLocks::default());
+    let locked = take(&locks, 1, "t", LockMode::Exclusive).unwrap();
+    let mut write = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::SharedWrite));
+    let mut other = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::Exclusive));
+    for manner in [Manner::Polite, Manner::Aside] {
+        assert!(poll_once(write.as_mut()).is_none());
+        assert!(poll_once(other.as_mut()).is_none(), "as a definition came first");
+        let mut rename = pin!(locks.ask(LockOwner(4), name("t"), LockMode::Exclusive, manner));
+        assert!(poll_once(rename.as_mut()).is_none());
+    }
+    let mut rename = pin!(politely(&locks, 4, LockMode::Exclusive));
+    assert!(poll_once(rename.as_mut()).is_none());
+    drop(locked);
+    assert!(poll_once(write.as_mut()).is_none());
+    let alone = poll_once(other.as_mut()).expect("it came before the other definition").unwrap();
+    assert!(poll_once(rename.as_mut()).is_none());
+    drop(alone);
+    let renamed = poll_once(rename.as_mut()).expect("before the statement").unwrap();
+    assert!(poll_once(write.as_mut()).is_none());
+    drop(renamed);
+    assert!(poll_once(write.as_mut()).is_some());
+}
+
+#[test]
+fn a_definition_passes_nobody_whom_it_waits_for() {
+    let locks = Arc::new(MetadataLocks::default());
+    let reader = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let writer = take(&locks, 2, "t", LockMode::SharedWrite).unwrap();
+    let _held = take(&locks, 3, "u", LockMode::Exclusive).unwrap();
+    // Waits for the writer, and the reader for it.
+    let mut stop = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::NoWrite));
+    assert!(poll_once(stop.as_mut()).is_none());
+    let mut read = pin!(locks.acquire(LockOwner(1), name("u"), LockMode::Shared));
+    assert!(poll_once(read.as_mut()).is_none());
+    let mut alter = pin!(politely(&locks, 4, LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    drop(writer);
+    assert!(poll_once(stop.as_mut()).is_some(), "in front of the definition");
+    drop(reader);
 }

@@ -249,7 +249,7 @@ impl<'l> LockEnd<'l> {
                 self.locks.is_alone = true;
                 Ok(())
             }
-            None => session.rest(&self.wanted, &mut self.steps).await,
+            None => session.rest(&self.wanted, &mut self.steps).await.map(drop),
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct LockSteps {
     left: Duration,
     /// What statements had who waited for another of the locks: it comes first from then on.
     contested: Option<LockName>,
+    /// What became free during a rest: who waits behind must not come in between.
+    kept: Option<LockGuard>,
 }
 
 impl LockSteps {
@@ -29,7 +31,7 @@ impl LockSteps {
     pub fn new(session: &Session) -> LockSteps {
         let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
         let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
-        LockSteps { step, step_max: step * STEPS_MAX, left, contested: None }
+        LockSteps { step, step_max: step * STEPS_MAX, left, contested: None, kept: None }
     }
 
     fn take(&mut self, wanted: Duration) -> Duration {
@@ -115,7 +117,7 @@ impl Session {
             if let Some(guards) = self.lock_step(&names, &mut steps).await? {
                 return Ok(guards);
             }
-            self.rest(&names, &mut steps).await?;
+            steps.kept = self.rest(&names, &mut steps).await?;
         }
     }
 
@@ -139,6 +141,8 @@ impl Session {
         steps: &mut LockSteps,
     ) -> Result<Option<Vec<LockGuard>>, SqlError> {
         let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        // A holder passes the queue, so it stays until all are there.
+        let _kept = steps.kept.take();
         let ordered: Vec<_> = steps.ordered(names).collect();
         let all = async {
             let mut guards = Vec::with_capacity(names.len());
@@ -166,19 +170,23 @@ impl Session {
         }
     }
 
-    /// The time between two steps, which ends when the lock that was in the way is free; error 1205 when there is none left.
-    pub async fn rest(&self, names: &[(LockName, LockMode)], steps: &mut LockSteps) -> Result<(), SqlError> {
+    /// The time between two steps, which ends when the lock that was in the way is free, and has it then; error 1205 when there is
+    /// no time left.
+    pub async fn rest(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<Option<LockGuard>, SqlError> {
         if steps.left.is_zero() {
             return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
         }
         let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
         let is_taken = |(name, mode): &&(LockName, LockMode)| locks.try_acquire(owner, name, *mode).is_none();
-        if let Some((name, mode)) = names.iter().find(is_taken) {
-            let aside = locks.acquire_aside(owner, name.clone(), *mode);
-            // Whom it would wait for ever is told by the next step.
-            drop(within(self.instance.timer(), steps.take(REST), aside).await);
-        }
-        Ok(())
+        let Some((name, mode)) = names.iter().find(is_taken) else { return Ok(None) };
+        let aside = locks.acquire_aside(owner, name.clone(), *mode);
+        // Whom it would wait for ever is told by the next step.
+        let rested = within(self.instance.timer(), steps.take(REST), aside).await;
+        Ok(rested.and_then(Result::ok))
     }
 
     /// For a statement that changes accounts.
