@@ -23,84 +23,11 @@ import subprocess
 import sys
 import time
 
-from oracle import Oracle
-from servers import Server
-
-
-def program():
-    return os.environ.get("EVENKEEL_PROGRAM", "target/release/evenkeel")
-
-
-def told(*words):
-    done = subprocess.run([program(), *words], capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
-
-
-class Place:
-    """A server, its backup files and its archive, in one directory."""
-
-    def __init__(self, options, more=()):
-        self.options, self.root = options, os.path.abspath(options.root)
-        shutil.rmtree(self.root, ignore_errors=True)
-        os.makedirs(os.path.join(self.root, "archive"))
-        self.chain, self.count, self.faults = [], 0, 0
-        archived = [f"--log-archive-dir={self.root}/archive"]
-        self.server = Server(f"data=evenkeel:{options.port}", self.root, [*archived, *more])
-        self.server.start()
-
-    def fault(self, text):
-        self.faults += 1
-        print(f"WRONG: {text}", flush=True)
-
-    def dsn(self):
-        return f"mysql://root@127.0.0.1:{self.options.port}"
-
-    def backup_words(self):
-        self.count += 1
-        path = f"{self.root}/{self.count:03}.ekb"
-        base = ["--incremental-from", self.chain[-1]] if self.chain else []
-        return path, ["backup", "--dsn", self.dsn(), "--to-file", path, "--compress", *base]
-
-    def back_up(self):
-        path, words = self.backup_words()
-        code, said = told(*words)
-        if code != 0:
-            self.fault(f"a backup failed: {said}")
-            return
-        self.chain.append(path)
-
-    def restored(self, chain, *more):
-        """A server on what is restored, or nothing."""
-        to = f"{self.root}/restored"
-        shutil.rmtree(to, ignore_errors=True)
-        increments = [word for path in chain[1:] for word in ("--increment", path)]
-        code, said = told("restore", "--from", chain[0], *increments, "--to", to, *more)
-        if code != 0:
-            self.fault(f"restore {' '.join(more)} failed: {said}")
-            return None
-        code, said = told("verify", to)
-        if code != 0:
-            self.fault(f"what was restored is damaged: {said}")
-        server = Server(f"restored=evenkeel:{self.options.port + 1}", self.root)
-        server.start()
-        return server
-
-    def compare(self, oracle, server, text, **asked):
-        if server is None:
-            return
-        for fault in oracle.faults(server, **asked):
-            self.fault(f"{text}: {fault}")
-        server.kill()
-
-    def end(self):
-        self.server.stop()
-        shutil.rmtree(self.root, ignore_errors=True)
-        return self.faults > 0
+from place import Place, begun, program, told
 
 
 def restores(options):
-    place = Place(options, ["--innodb-redo-log-capacity=32M"])
-    oracle = Oracle(place.server)
+    place, oracle = begun(options, "--innodb-redo-log-capacity=32M")
     place.back_up()
     ends = [time.time()]  # of the backups: a moment has to be behind its backup's end
     kills = 0
@@ -129,15 +56,14 @@ def restores(options):
             until = str(moment)
         usable = [index for index, end in enumerate(ends) if end + 0.01 < when]
         chain = place.chain[: 1 + random.choice(usable)]
-        server = place.restored(chain, "--archive", f"{place.root}/archive", "--until", until)
-        place.compare(oracle, server, f"as of {until} from {len(chain)} files", moment=moment, which=which)
+        words = ["--archive", f"{place.root}/archive", "--until", until]
+        place.check(oracle, f"as of {until} from {len(chain)} files", chain, *words, moment=moment, which=which)
     print(f"{options.restores} restores to random times and LSNs, {place.faults} wrong")
     return place.end()
 
 
 def increments(options):
-    place = Place(options)
-    oracle = Oracle(place.server)
+    place, oracle = begun(options)
     place.back_up()
     began = time.time()
     for _ in range(options.count):
@@ -147,8 +73,7 @@ def increments(options):
     seconds = time.time() - began
     oracle.stop()
     began = time.time()
-    server = place.restored(place.chain)
-    place.compare(oracle, server, "the whole chain", least=least)
+    place.check(oracle, "the whole chain", place.chain, least=least)
     size = sum(os.path.getsize(path) for path in place.chain[1:])
     print(
         f"{options.count} increments in {seconds:.0f} s, {size / 1e6:.1f} MB; restored, verified and started in "
@@ -158,8 +83,7 @@ def increments(options):
 
 
 def kills(options):
-    place = Place(options)
-    oracle = Oracle(place.server)
+    place, oracle = begun(options)
     place.server.query("CREATE TABLE oracle.ballast (id INT AUTO_INCREMENT PRIMARY KEY, filler VARCHAR(1000))")
     place.server.query("INSERT INTO oracle.ballast (filler) VALUES (RPAD('x', 1000, UUID()))")
     for _ in range(16):
@@ -198,8 +122,8 @@ def kills(options):
     place.back_up()
     least = oracle.versions() if place.faults else least
     oracle.stop()
-    place.compare(oracle, place.restored(place.chain), "the last chain", least=least)
-    place.compare(oracle, place.restored(place.chain, "--archive", f"{place.root}/archive"), "with the archive", least=least)
+    place.check(oracle, "the last chain", place.chain, least=least)
+    place.check(oracle, "with the archive", place.chain, "--archive", f"{place.root}/archive", least=least)
     left = [name for name in os.listdir(place.root) if name.endswith((".new", ".part", ".unfinished"))]
     print(
         f"{ended['backup']} kills of the backup and {ended['server']} of the server in its midst, {whole} backups were whole, "
@@ -209,8 +133,7 @@ def kills(options):
 
 
 def flips(options):
-    place = Place(options)
-    oracle = Oracle(place.server)
+    place, oracle = begun(options)
     time.sleep(5)
     place.back_up()
     oracle.stop()

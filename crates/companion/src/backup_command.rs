@@ -1,5 +1,5 @@
-//! `evenkeel backup`: has a server copy its data to a new directory of its host, or send a backup that becomes a file here, and shows
-//! how far it is.
+//! `evenkeel backup`: has a server copy its data to a new directory of its host, or send a backup that becomes a file here or an object
+//! of a store, and shows how far it is.
 //!
 //! Invariant: the copy is the server's own work (CLONE LOCAL DATA DIRECTORY, BACKUP INSTANCE); this command asks, watches, packs what
 //! comes (`backup_file`) and says what to do with it. It ends with 0 only when the copy is whole.
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bench::Result;
 use clap::Args;
 use client::{Answer, Connection, Dsn};
+use objects::Location;
 
 use crate::backup_file::{FilePlan, Target, Written};
 use crate::output::say;
@@ -21,13 +22,14 @@ pub struct Backup {
     /// The server: mysql://user:password@host:port. The account needs BACKUP_ADMIN.
     #[arg(long, default_value = "mysql://root@127.0.0.1:3306")]
     dsn: String,
-    /// The directory to make, as the server's host knows it, which must not exist; or - for a backup file on standard output.
+    /// The directory to make, as the server's host knows it, which must not exist; or - for a backup file on standard output; or
+    /// s3://BUCKET/KEY for a backup file in a store, which the variables AWS_* of the environment name.
     #[arg(long, required_unless_present = "to_file")]
     to: Option<String>,
     /// Or the backup file to make here; it may be compressed, encrypted and an increment.
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     to_file: Option<PathBuf>,
-    /// Only what has changed since this backup file, full or increment, was begun.
+    /// Only what has changed since this backup file or s3:// object, full or increment, was begun.
     #[arg(long, value_name = "FILE")]
     incremental_from: Option<PathBuf>,
     /// Compress as zstd does, at a level from 1 to 19.
@@ -49,6 +51,7 @@ impl Backup {
     pub fn run(&self) -> Result<bool> {
         let target = match (&self.to, &self.to_file) {
             (Some(to), _) if to == "-" => Target::Output,
+            (Some(to), _) if Location::is_one(to) => Target::Object(Location::parse(to)?.named()),
             (_, Some(file)) => Target::File(file.clone()),
             (Some(to), None) => return self.copy_directory(to),
             (None, None) => return Err("say where the backup goes: --to or --to-file".into()),
@@ -56,6 +59,11 @@ impl Backup {
         let dsn = Dsn::parse(&self.dsn).map_err(|error| error.to_string())?;
         let begun = Instant::now();
         let is_output = matches!(target, Target::Output);
+        let name = match &target {
+            Target::Output => "-".to_owned(),
+            Target::File(path) => path.display().to_string(),
+            Target::Object(at) => at.to_string(),
+        };
         let plan = FilePlan {
             target,
             base: self.incremental_from.clone(),
@@ -65,7 +73,7 @@ impl Backup {
             is_quiet: self.quiet,
         };
         let written = runtime()?.block_on(plan.run(&dsn))?;
-        let text = self.describe(&written, begun.elapsed());
+        let text = self.describe(&name, &written, begun.elapsed());
         match is_output {
             true => eprintln!("{text}"),
             false => say!("{text}"),
@@ -73,9 +81,8 @@ impl Backup {
         Ok(true)
     }
 
-    fn describe(&self, written: &Written, took: Duration) -> String {
+    fn describe(&self, name: &str, written: &Written, took: Duration) -> String {
         let Written { head, to_lsn, bytes, pages } = written;
-        let name = self.to_file.as_ref().map_or("-".into(), |file| file.display().to_string());
         let kind = if head.base == 0 { "a full backup" } else { "an increment" };
         let megabytes = bytes.div_ceil(1 << 20);
         let mut text = format!(
@@ -106,7 +113,7 @@ impl Backup {
             || self.max_rate.is_some()
         {
             return Err(
-                "--incremental-from, --compress, --key-file and --max-rate are for backup files: --to-file FILE or --to -".into(),
+                "--incremental-from, --compress, --key-file and --max-rate are for backup files: --to-file FILE, --to s3://BUCKET/KEY or --to -".into(),
             );
         }
         let path = std::path::absolute(to).map_err(|error| format!("{to}: {error}"))?;

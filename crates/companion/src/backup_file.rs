@@ -1,7 +1,7 @@
-//! A backup that comes from the server as rows, into a file or standard output: compressed and encrypted here.
+//! A backup that comes from the server as rows, into a file, an object of a store or standard output: compressed and encrypted here.
 //!
 //! Invariant: a file has its name only when it is whole and durable; until then it lies beside it as `.part`, which is removed when something
-//! goes wrong. Key and plain pages never meet on the server or on the way of the file. Called by `backup_command`.
+//! goes wrong; an object exists only when it is whole. Key and plain pages never meet on the server or on the way of the file. Called by `backup_command`.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
@@ -12,6 +12,7 @@ use archive::{BackupKey, BackupReader, BackupWriter};
 use bench::Result;
 use client::{Connection, Dsn, fields};
 use engine::{BackupHead, BackupRecord};
+use objects::{Download, Location, Settings, Upload};
 
 const MEGABYTE: u64 = 1 << 20;
 const LOOK: Duration = Duration::from_millis(500);
@@ -20,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub enum Target {
     Output,
     File(PathBuf),
+    Object(Location),
 }
 
 /// How it is made.
@@ -63,6 +65,13 @@ impl FilePlan {
                 writer.finish().map_err(text)?;
                 Ok(written)
             }
+            Target::Object(at) => {
+                let upload = Upload::begin(&Settings::of_environment()?, at)?;
+                let mut writer = BackupWriter::begin(upload, self.level, key.as_ref()).map_err(text)?;
+                let written = self.receive(dsn, &statement, &mut writer).await?;
+                writer.finish().map_err(text)?.finish()?;
+                Ok(written)
+            }
             Target::File(path) => {
                 let part = path.with_added_extension("part");
                 let written = self.write_file(dsn, &statement, key.as_ref(), path, &part).await;
@@ -79,6 +88,10 @@ impl FilePlan {
         let mut statement = String::from("BACKUP INSTANCE");
         if let Some(base) = &self.base {
             let name = base.display().to_string();
+            if Location::is_one(&name) {
+                let reader = BackupReader::open(Download::named(&name)?, &name, key).map_err(text)?;
+                return Ok(self.limited(format!("{statement} FROM '{}'", reader.head().token())));
+            }
             if base.is_dir() {
                 return Err(format!(
                     "{name} is a data directory: increments continue a backup in a file (--to-file)"
@@ -88,10 +101,14 @@ impl FilePlan {
             let reader = BackupReader::open(BufReader::new(file), &name, key).map_err(text)?;
             statement.push_str(&format!(" FROM '{}'", reader.head().token()));
         }
-        if self.bytes_per_second > 0 {
-            statement.push_str(&format!(" LIMIT {}", self.bytes_per_second));
+        Ok(self.limited(statement))
+    }
+
+    fn limited(&self, statement: String) -> String {
+        match self.bytes_per_second {
+            0 => statement,
+            limit => format!("{statement} LIMIT {limit}"),
         }
-        Ok(statement)
     }
 
     async fn write_file(

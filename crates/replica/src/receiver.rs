@@ -1,6 +1,7 @@
-//! The loop of a receiver: connect, follow, and again after a while.
+//! The loop of a receiver: connect, follow, and again: at once where a source was lost that had been followed, then after a while.
+use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binlog::GtidSet;
 use client::{Connection, Dsn, DumpFrom, Error, TlsMode};
@@ -16,12 +17,17 @@ const ER_LOST: u16 = 2013;
 const ER_SOURCE_FATAL: u16 = 13114;
 const ER_BINLOG_READ: u16 = 1236;
 
+/// A source that was followed for so long is connected to again without a rest.
+const FOLLOWED: Duration = Duration::from_secs(1);
+
 /// How a connection has ended.
 enum Attempt {
     Stopped,
     Again,
-    /// It may come back: the error of it.
+    /// Nobody is there, but may be later: the error of it.
     Lost(u16, String),
+    /// The same of a source that was followed for a while.
+    Ended(u16, String),
     /// It would end the same way again.
     Refused(u16, String),
 }
@@ -29,30 +35,46 @@ enum Attempt {
 /// Receives for the channel until it is asked to stop.
 pub async fn receive(instance: Arc<Instance>, channel: Arc<Channel>) {
     let mut attempts = 0;
+    // As MySQL says it.
+    let mut verb = "connecting";
     while channel.is_wanted(Part::Receiver) {
-        let (number, message) = match attempt(&instance, &channel, &mut attempts).await {
+        let outcome = attempt(&instance, &channel, &mut attempts).await;
+        let settings = channel.settings.lock().clone();
+        let source = format!("source '{}@{}:{}'", settings.user, settings.host, settings.port);
+        let (times, seconds) = (settings.retry_count, settings.connect_retry.max(1));
+        match outcome {
             Attempt::Stopped => break,
             Attempt::Again => continue,
             Attempt::Refused(number, message) => {
                 fail(&instance, &channel, number, &message);
                 break;
             }
-            Attempt::Lost(number, message) => (number, message),
-        };
-        attempts += 1;
-        let settings = channel.settings.lock().clone();
-        let is_last = settings.retry_count > 0 && attempts >= settings.retry_count;
-        let message = format!(
-            "Error connecting to source '{}@{}:{}'. This was attempt {attempts}/{}, with a delay of {} seconds between \
-             attempts. Message: {message}",
-            settings.user, settings.host, settings.port, settings.retry_count, settings.connect_retry
-        );
-        fail(&instance, &channel, number, &message);
-        if is_last {
-            break;
+            Attempt::Ended(number, message) => {
+                verb = "reconnecting";
+                let message = format!(
+                    "Error reading from {source}. It is connected to again at once, then up to {times} times with a delay of \
+                     {seconds} seconds between attempts. Message: {message}"
+                );
+                fail(&instance, &channel, number, &message);
+            }
+            Attempt::Lost(number, message) => {
+                attempts += 1;
+                let message = format!(
+                    "Error {verb} to {source}. This was attempt {attempts}/{times}, with a delay of {seconds} seconds between \
+                     attempts. Message: {message}"
+                );
+                fail(&instance, &channel, number, &message);
+                if times > 0 && attempts >= times {
+                    break;
+                }
+                show(
+                    &channel,
+                    ReceiverState::Connecting,
+                    "Waiting to reconnect after a failed source event read",
+                );
+                rest(&channel, Duration::from_secs(seconds)).await;
+            }
         }
-        show(&channel, ReceiverState::Connecting, "Waiting to reconnect after a failed source event read");
-        rest(&channel, Duration::from_secs(settings.connect_retry.max(1))).await;
     }
     show(&channel, ReceiverState::Off, "");
     channel.ended(Part::Receiver);
@@ -116,6 +138,13 @@ fn outcome(error: Error, otherwise: u16) -> Attempt {
         ),
         Error::Server { code, message, .. } => Attempt::Lost(code, message),
         Error::Client { code, message } => Attempt::Lost(code, message.to_owned()),
+        Error::Io(error) => {
+            let why = match error.kind() {
+                ErrorKind::UnexpectedEof => "the source has ended it".to_owned(),
+                _ => error.to_string(),
+            };
+            Attempt::Lost(ER_LOST, format!("Lost connection to MySQL server during query ({why})"))
+        }
         other => Attempt::Lost(otherwise, other.to_string()),
     }
 }
@@ -168,6 +197,7 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
         return outcome(error, ER_LOST);
     }
     show(channel, ReceiverState::On, "Waiting for source to send event");
+    let begun = Instant::now();
     channel.status.lock().forget_failure(Part::Receiver);
     *attempts = 0;
     channel.status.lock().confirms = source.is_told;
@@ -177,7 +207,10 @@ async fn attempt(instance: &Arc<Instance>, channel: &Arc<Channel>, attempts: &mu
     match end {
         StreamEnd::Stopped => Attempt::Stopped,
         StreamEnd::Abandoned => Attempt::Again,
-        StreamEnd::Lost(error) => outcome(error, ER_LOST),
+        StreamEnd::Lost(error) => match outcome(error, ER_LOST) {
+            Attempt::Lost(number, message) if begun.elapsed() >= FOLLOWED => Attempt::Ended(number, message),
+            other => other,
+        },
     }
 }
 

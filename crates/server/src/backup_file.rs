@@ -1,4 +1,5 @@
-//! Backup files for `evenkeel restore` and `evenkeel verify`: opened by their names, `-` being standard input, with the key of a key file.
+//! Backup files for `evenkeel restore` and `evenkeel verify`: opened by their names, `-` being standard input and
+//! `s3://` an object of a store, with the key of a key file.
 //!
 //! Invariant: they are only read, once, from the beginning to the end. Called by `restore` and `verify`.
 use std::fs::File;
@@ -6,6 +7,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use archive::{ArchiveError, BackupKey, BackupReader, check_backup};
+use objects::{Download, Location};
 
 use crate::restore::{Progress, RestorePlan, show_time};
 
@@ -28,6 +30,10 @@ pub(crate) fn open_all(plan: &RestorePlan) -> Result<Vec<Reader>, String> {
 fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, ArchiveError> {
     let name = path.display().to_string();
     let input: Box<dyn Read> = match path.as_os_str() == INPUT {
+        false if Location::is_one(&name) => {
+            let download = Download::named(&name).map_err(ArchiveError::Io)?;
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, download))
+        }
         true => Box::new(std::io::stdin().lock()),
         false if path.is_dir() => {
             let what = format!("{name} is a directory: increments continue a backup in a file");
@@ -51,7 +57,7 @@ pub(crate) fn read_key(path: &Path) -> Result<BackupKey, String> {
 
 /// Whether `evenkeel verify` was given one.
 pub(crate) fn is_one(path: &Path) -> bool {
-    path.as_os_str() == INPUT || path.is_file()
+    path.as_os_str() == INPUT || path.is_file() || path.to_str().is_some_and(Location::is_one)
 }
 
 /// Checks every byte of a backup file and says what it is. True when nothing is wrong.

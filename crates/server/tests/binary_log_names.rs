@@ -151,6 +151,36 @@ fn a_source_that_is_not_there_and_relay_logs_that_are_not_are_told() {
     assert!(told.contains(&wanted), "{told}");
 }
 
+#[test]
+fn a_source_that_is_lost_is_told_and_connected_to_again_at_once() {
+    let (source, replica) = (TestServer::start(SOURCE), TestServer::start(REPLICA));
+    source.log_in().execute_all(&["create database d"]);
+    follow(&replica, &source);
+    wait_until_equal(&source, &replica);
+    // Long enough for a source that is followed.
+    std::thread::sleep(Duration::from_millis(1200));
+    let (user_at, directory) = (format!("'root@127.0.0.1:{}'", source.port), source.kill_nine());
+    let mut client = replica.log_in();
+    let error = "select concat(last_error_number, ' ', last_error_message) from performance_schema.replication_connection_status";
+    let mut told = String::new();
+    for _ in 0..200 {
+        told = one(&mut client, error);
+        if told.starts_with("2003") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The answer of MySQL 9.7.
+    assert!(
+        told.starts_with(&format!("2003 Error reconnecting to source {user_at}. This was attempt 1/")),
+        "{told}"
+    );
+    let said = replica.log();
+    let lost = format!("Error reading from source {user_at}. It is connected to again at once");
+    assert!(said.contains(&lost) && said.contains("(error 2013)"), "{said}");
+    drop(directory);
+}
+
 /// What follows a definition elsewhere reads its text by itself.
 #[test]
 fn definitions_are_logged_with_the_comments_that_they_begin_and_end_in() {

@@ -9,7 +9,7 @@ const COMMANDS: [(&str, &str); 6] = [
         "\
 Usage: evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
 
-Checks everything in the data directory of a stopped server, in a backup (a directory or a file) or in an archive of the log,
+Checks everything in the data directory of a stopped server, in a backup (a directory, a file or s3://BUCKET/KEY) or in an archive of the log,
 without writing there. It names what is damaged and says what to do.
 
   --key-file FILE   The key of an encrypted backup file.
@@ -26,7 +26,7 @@ Usage: evenkeel restore --from BACKUP [--increment FILE].. --to DATADIR [options
 
 Makes a new data directory of a backup and of the log that was archived since.
 
-  --from BACKUP       A directory or a file of evenkeel backup; - is standard input.
+  --from BACKUP       A directory or a file of evenkeel backup; - is standard input, s3://BUCKET/KEY an object of a store.
   --increment FILE    A file that continues the one before; once for each, in their order. One of all files may be -.
   --to DATADIR        The new directory, which must not exist.
   --archive ARCHIVE   The log-archive-dir of the server. Without it the backup's own end is the end.
