@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Backups as objects of a store, read back and restored, while the store fails now and then.
 
-    objects.py [--count 10] [--faults 0.1] [--ballast 40]   against s3_server.py, which checks every signature
+    objects.py [--count 10] [--faults 0.1] [--ballast 40] [--tls]
+                                                            against s3_server.py, which checks every signature
     objects.py --endpoint URL --bucket NAME                 against another store; the variables AWS_* say who asks
 
 A full backup of writers whose commits are known (`oracle.py`) and `--count` increments go to the store, each read as the base of
@@ -15,6 +16,7 @@ import json
 import os
 import random
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -31,16 +33,31 @@ class Store:
         if not options.endpoint:
             self.endpoint = f"http://127.0.0.1:{options.port + 2}"
             words = [sys.executable, f"{HERE}/s3_server.py", str(options.port + 2), "--faults", str(options.faults)]
-            self.process = subprocess.Popen([*words, "--seed", str(options.seed)])
+            words += ["--seed", str(options.seed)]
+            if options.tls:
+                words += ["--certificate", self.certificate(os.path.abspath(options.root))]
+            self.process = subprocess.Popen(words)
             os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
         os.environ["AWS_ENDPOINT_URL"] = self.endpoint
         self.state()
+
+    def certificate(self, folder):
+        """One that is its own authority, as `AWS_CA_BUNDLE` names it; with its key."""
+        file, self.endpoint = f"{folder}/certificate.pem", self.endpoint.replace("http:", "https:")
+        making = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+        making += ["-addext", "basicConstraints=critical,CA:FALSE", "-keyout", file, "-out", f"{file}.public"]
+        subprocess.run(making, check=True, capture_output=True)
+        with open(file, "ab") as both, open(f"{file}.public", "rb") as public:
+            both.write(public.read())
+        os.environ["AWS_CA_BUNDLE"] = f"{file}.public"
+        return file
 
     def state(self):
         """What the test's own store says of itself."""
         for _ in range(100 if self.process else 0):
             try:
-                with urllib.request.urlopen(self.endpoint) as answer:
+                trusted = ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE"))
+                with urllib.request.urlopen(self.endpoint, context=trusted if "https" in self.endpoint else None) as answer:
                     return json.load(answer)
             except OSError:
                 time.sleep(0.1)
@@ -122,6 +139,7 @@ def main():
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--ballast", type=int, default=40)
     parser.add_argument("--faults", type=float, default=0.1)
+    parser.add_argument("--tls", action="store_true")
     parser.add_argument("--endpoint")
     parser.add_argument("--bucket", default="backups")
     parser.add_argument("--prefix", default="shop")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A small store with the protocol of Amazon S3 on 127.0.0.1, for tests: objects in memory, signatures checked, failures on purpose.
 
-    s3_server.py PORT [--faults SHARE] [--seed N]
+    s3_server.py PORT [--faults SHARE] [--seed N] [--certificate FILE]
 
 The key is `test`, its secret `secret`, the region us-east-1; buckets are made by their first use. Of `--faults` a share of all requests
-is answered by 503 SlowDown, by a connection that ends, or by a body that is cut off. `GET /` without a signature tells what there is.
+is answered by 503 SlowDown, by a connection that ends, or by a body that is cut off. `--certificate` names a file with a certificate and its key, for https. `GET /` without a signature tells what there is.
 Called by `objects.py`.
 """
 
@@ -14,6 +14,7 @@ import hmac
 import json
 import random
 import re
+import ssl
 import threading
 import urllib.parse
 import uuid
@@ -163,9 +164,14 @@ def main():
     parser.add_argument("port", type=int)
     parser.add_argument("--faults", type=float, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--certificate")
     options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.store = Store(options.faults, options.seed)
+    if options.certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     server.serve_forever()
 
 

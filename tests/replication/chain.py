@@ -104,7 +104,11 @@ class Client(threading.Thread):
         kind = self.random.randrange(20)
         if not has or kind == 0:
             return self.create(table)
-        some, full, kind_of_some = (text(part) for part in self.one(has))
+        # MariaDB renames what CHECK constraints use; neither MySQL nor this server does.
+        changeable = [column for column in has if not self.has_mariadb or text(column[0]) != "id"]
+        if not changeable:
+            return self.create(table)
+        some, full, kind_of_some = (text(part) for part in self.one(changeable))
         # MariaDB makes a shorter key of one that is too long.
         part = f"{some}(20)" if kind_of_some.endswith(("text", "blob")) or full == "varchar(900)" else some
         # MariaDB takes AUTO_INCREMENT columns as a base, others do not.
@@ -125,8 +129,6 @@ class Client(threading.Thread):
             12: f"ADD FOREIGN KEY (parent) REFERENCES {self.table()} (id) ON DELETE {self.one(actions)}",
             13: f"ALTER COLUMN parent SET DEFAULT {self.random.randrange(9)}",
         }
-        if kind == 10 and self.has_mariadb:
-            return None  # its names of constraints are those of a table, not of a database
         if kind in alter:
             return self.execute(f"ALTER TABLE {table} {alter[kind]}")
         other = self.table()

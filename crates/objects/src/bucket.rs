@@ -67,7 +67,13 @@ impl Bucket {
                 let length = answer.head.header("content-length").and_then(|length| length.parse().ok());
                 length.map(Some).ok_or_else(|| format!("{at}: the store does not say how long it is"))
             }
-            _ => Err(self.refused(at, &answer)),
+            // Answers to HEAD have no text that says why.
+            _ => {
+                let headers = [("range", "bytes=0-0".to_owned())];
+                let request = Request { headers: &headers, ..Request::new("GET", at) };
+                let told = self.answer(&request)?;
+                Err(self.refused(at, if told.head.is_good() { &answer } else { &told }))
+            }
         }
     }
 
@@ -161,7 +167,11 @@ impl Bucket {
     pub(crate) fn refused(&self, at: &Location, answer: &Answer) -> String {
         let code = xml::element(&answer.text, "Code").unwrap_or_default();
         let message = xml::element(&answer.text, "Message").unwrap_or_default();
+        let region = answer.head.header("x-amz-bucket-region").filter(|region| *region != self.settings.region);
         let advice = match (code.as_str(), answer.head.status) {
+            _ if region.is_some() => {
+                format!("the bucket is in the region {}: set AWS_REGION", region.unwrap_or_default())
+            }
             ("NoSuchBucket", _) => "there is no such bucket: make it, or name another one".to_owned(),
             ("NoSuchKey", _) | ("", 404) => "there is no such object".to_owned(),
             ("InvalidAccessKeyId", _) => "the store does not know the key in AWS_ACCESS_KEY_ID".to_owned(),
@@ -176,10 +186,9 @@ impl Bucket {
                 "PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException",
                 _,
             )
-            | (_, 301 | 307) => match answer.head.header("x-amz-bucket-region") {
-                Some(region) => format!("the bucket is in the region {region}: set AWS_REGION"),
-                None => format!("the bucket is not in the region {}: set AWS_REGION", self.settings.region),
-            },
+            | (_, 301 | 307) => {
+                format!("the bucket is not in the region {}: set AWS_REGION", self.settings.region)
+            }
             ("AccessDenied", _) | ("", 403) => {
                 "the account may not do this: backups need s3:PutObject, s3:GetObject, s3:ListBucket and \
                  s3:AbortMultipartUpload"
