@@ -70,9 +70,29 @@ fn integer(value: &Value, from: &ColumnType) -> (Value, Option<ConversionProblem
     };
     let value = match i64::try_from(number) {
         Ok(number) => Value::Int(number),
-        Err(_) => Value::UInt(number.clamp(0, i128::from(u64::MAX)) as u64),
+        Err(_) if number < 0 => Value::Int(i64::MIN),
+        Err(_) => Value::UInt(number.min(i128::from(u64::MAX)) as u64),
     };
     (value, problem)
+}
+
+/// A year is a whole number first: what is beyond its 64 bits is told as such.
+fn beyond_integer(value: &Value, from: &ColumnType) -> Option<ConversionProblem> {
+    let type_name = match value {
+        // From this number on, which is the nearest to the largest one.
+        Value::Double(number) if *number >= i64::MAX as f64 || *number < i64::MIN as f64 => "INTEGER",
+        Value::Decimal(number) => {
+            let fits = number
+                .rounded_integer()
+                .is_some_and(|whole| i64::try_from(whole).is_ok() || u64::try_from(whole).is_ok());
+            if fits {
+                return None;
+            }
+            "DECIMAL"
+        }
+        _ => return None,
+    };
+    Some(ConversionProblem::Truncating { type_name, text: shown(&value.to_text(from)) })
 }
 
 /// The decimal that a text begins with.
@@ -109,6 +129,8 @@ impl Value {
             Given::Integer if from.kind == TypeKind::Json => convert(self, from, to, mode),
             Given::Integer => {
                 let (number, problem) = integer(&local, from);
+                let beyond = || beyond_integer(&local, from).filter(|_| to.kind == TypeKind::Year);
+                let problem = problem.or_else(beyond);
                 let is_unsigned = matches!(number, Value::UInt(_));
                 let from = ColumnType { unsigned: is_unsigned, ..ColumnType::bigint() };
                 first_problem(problem, convert(&number, &from, to, mode))
@@ -161,6 +183,21 @@ mod tests {
         assert_eq!(of(text("1.5x"), &decimal), Err(1292));
         assert_eq!(of(text("x"), &decimal), Err(1366));
         assert_eq!(of(blob("1.5x"), &decimal), Ok("1.5".into()));
-        assert_eq!(of((Value::Double(2003.6), ColumnType::double()), &TypeKind::Year), Ok("2004".into()));
+        let double = |number| (Value::Double(number), ColumnType::double());
+        assert_eq!(of(double(2003.6), &TypeKind::Year), Ok("2004".into()));
+        for (number, errno) in [(-1e300, 1292), (1e19, 1292), (-1e18, 1264), (1e18, 1264)] {
+            assert_eq!(of(double(number), &TypeKind::Year), Err(errno), "{number}");
+        }
+        let time = TypeKind::Time { fsp: 0 };
+        // Texts that MySQL gives up without a word; a double becomes one.
+        for number in [-1e300, 1e10, 1e15] {
+            assert_eq!(of(double(number), &time), Ok("00:00:00".into()), "{number}");
+        }
+        for given_up in ["1e15", "12:3e5", "1.5e3", "9999999999", "-4294967296"] {
+            assert_eq!(of(text(given_up), &time), Ok("00:00:00".into()), "{given_up}");
+        }
+        for wrong in ["1e", "4294967295", "8385960", "x"] {
+            assert_eq!(of(text(wrong), &time), Err(1292), "{wrong}");
+        }
     }
 }

@@ -146,7 +146,7 @@ fn instant_at_precision(timestamp: Timestamp, fsp: u8, value: &Value, from: &Col
 }
 
 pub(super) fn to_time_column(value: &Value, from: &ColumnType, fsp: u8, mode: &StoreMode<'_>) -> Outcome {
-    if matches!(value, Value::Bytes(text) if text.is_empty()) {
+    if matches!(value, Value::Bytes(text) if text.is_empty() || Time::is_given_up(text)) {
         return Outcome::exact(Value::Time(Time::ZERO));
     }
     // What does not fit BIGINT is no time, though it is one by its bits.

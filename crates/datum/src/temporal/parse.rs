@@ -330,10 +330,27 @@ impl Date {
     }
 }
 
+/// Why a text is no time.
+enum NoTime {
+    Wrong,
+    /// See `Time::is_given_up`.
+    GivenUp,
+}
+
 impl Time {
     /// '[-][D ]HH:MM:SS[.f]', 'HH:MM', '[-]HHMMSS', 'SS', or the time of a full datetime. Too large a value is
     /// clipped and flagged.
     pub fn parse(text: &[u8]) -> Option<Parsed<Time>> {
+        Time::read(text).ok()
+    }
+
+    /// Whether MySQL reads a text no further without a word about it: numbers with an exponent and those beyond 32 bits. A column
+    /// keeps 00:00:00 of it.
+    pub fn is_given_up(text: &[u8]) -> bool {
+        matches!(Time::read(text), Err(NoTime::GivenUp))
+    }
+
+    fn read(text: &[u8]) -> Result<Parsed<Time>, NoTime> {
         let mut cursor = Cursor { text, at: 0 };
         cursor.skip_spaces();
         let is_negative = cursor.peek() == Some(b'-');
@@ -341,27 +358,28 @@ impl Time {
             cursor.at += 1;
         }
         if cursor.rest().len() >= 12 && is_no_datetime(cursor.rest()) {
-            return None;
+            return Err(NoTime::Wrong);
         }
         // Long texts are dates with times first of all; a date alone is read as a time all the same.
         if cursor.rest().len() >= 12 && !is_negative && looks_like_datetime(cursor.rest()) {
-            let (mut parsed, is_date_only) = read_datetime(cursor.rest(), false)?;
+            let (mut parsed, is_date_only) = read_datetime(cursor.rest(), false).ok_or(NoTime::Wrong)?;
             parsed.delimiter = leading_space(text);
-            return if is_date_only { None } else { Some(parsed.map(DateTime::time)) };
+            return if is_date_only { Err(NoTime::Wrong) } else { Ok(parsed.map(DateTime::time)) };
         }
-        let [days, hours, minutes, seconds] = read_clock(&mut cursor)?;
+        let [days, hours, minutes, seconds] = read_clock(&mut cursor).ok_or(NoTime::Wrong)?;
+        let is_too_long = has_long_number(&text[..cursor.at]);
         let (micros, rounds_up) = read_fraction(&mut cursor);
-        if has_exponent(cursor.rest()) {
-            return None;
+        if is_too_long || has_exponent(cursor.rest()) {
+            return Err(NoTime::GivenUp);
         }
         if minutes > 59 || seconds > 59 {
-            return None;
+            return Err(NoTime::Wrong);
         }
         let hours = days.saturating_mul(24).saturating_add(hours).min(1_000_000);
         let whole = i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds);
         let total = whole * MICROS_PER_SECOND + i64::from(micros) + i64::from(rounds_up);
         let (value, is_clipped) = clip(if is_negative { -total } else { total });
-        Some(Parsed {
+        Ok(Parsed {
             value,
             truncated: is_clipped || cursor.has_garbage(),
             offset_seconds: None,
@@ -442,6 +460,17 @@ fn read_clock(cursor: &mut Cursor<'_>) -> Option<[u32; 4]> {
         return Some([days, first, 0, 0]);
     }
     Some([0, first / 10_000, first / 100 % 100, first % 100])
+}
+
+/// Whether one of the numbers is beyond 32 bits.
+fn has_long_number(text: &[u8]) -> bool {
+    let is_long = |digits: &[u8]| {
+        let digits = digits.iter().skip_while(|digit| **digit == b'0');
+        let number = digits
+            .fold(0u64, |number, digit| number.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+        number > u64::from(u32::MAX)
+    };
+    text.split(|byte| !byte.is_ascii_digit()).any(is_long)
 }
 
 /// Whether a number goes on with an exponent, which no time has.
