@@ -72,6 +72,10 @@ def signature_fault(handler, body):
     return None if secret.hex() == signature else "SignatureDoesNotMatch"
 
 
+def refusal(status, code):
+    return status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>by the test</Message></Error>".encode(), {}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -89,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut
 
     def refuse(self, status, code):
-        self.reply(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>by the test</Message></Error>".encode())
+        self.reply(*refusal(status, code)[:2])
 
     def serve(self):
         store = self.server.store
@@ -113,50 +117,57 @@ class Handler(BaseHTTPRequestHandler):
         asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         name = urllib.parse.unquote(path)
         with store.lock:
-            return self.answer(store, name, asked, body, fault == "cut")
+            status, content, headers = self.answer(store, name, asked, body)
+        # Outside of the lock: who reads slowly does not stop the others.
+        return self.reply(status, content, fault == "cut" and status < 300, **headers)
 
-    def answer(self, store, name, asked, body, cut):
+    def answer(self, store, name, asked, body):
         tag = lambda content: f'"{hashlib.md5(content).hexdigest()}"'
         upload = store.uploads.get(asked.get("uploadId"))
         if "uploadId" in asked and upload is None:
-            return self.refuse(404, "NoSuchUpload")
+            return refusal(404, "NoSuchUpload")
         if self.command == "POST" and "uploads" in asked:
             number = uuid.uuid4().hex
             store.uploads[number] = {}
-            return self.reply(200, f"<R><UploadId>{number}</UploadId></R>".encode(), cut)
+            return 200, f"<R><UploadId>{number}</UploadId></R>".encode(), {}
         if self.command == "PUT" and upload is not None:
             upload[int(asked["partNumber"])] = body
-            return self.reply(200, b"", cut, ETag=tag(body))
+            return 200, b"", {"ETag": tag(body)}
         if self.command == "POST":
             listed = re.findall(r"<PartNumber>(\d+)</PartNumber><ETag>(?:&quot;|\")(\w+)", body.decode())
             known = {str(number): tag(part).strip('"') for number, part in upload.items()}
             if any(known.get(number) != of for number, of in listed):
-                return self.refuse(400, "InvalidPart")
+                return refusal(400, "InvalidPart")
             if any(len(upload[int(number)]) < 5 << 20 for number, _ in listed[:-1]):
-                return self.refuse(400, "EntityTooSmall")
+                return refusal(400, "EntityTooSmall")
             store.objects[name] = b"".join(upload[int(number)] for number, _ in listed)
             del store.uploads[asked["uploadId"]]
-            return self.reply(200, b"<R/>", cut)
+            return 200, b"<R/>", {}
         if self.command == "DELETE":
             if upload is not None:
                 del store.uploads[asked["uploadId"]]
             else:
                 store.objects.pop(name, None)
-            return self.reply(204)
+            return 204, b"", {}
         if self.command == "PUT":
             store.objects[name] = body
-            return self.reply(200, b"", cut, ETag=tag(body))
+            return 200, b"", {"ETag": tag(body)}
         content = store.objects.get(name)
         if content is None:
-            return self.refuse(404, "NoSuchKey")
+            return refusal(404, "NoSuchKey")
         if self.headers.get("if-match", tag(content)) != tag(content):
-            return self.refuse(412, "PreconditionFailed")
+            return refusal(412, "PreconditionFailed")
         begin = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
         if begin:
-            return self.reply(206, content[int(begin.group(1)) :], cut, ETag=tag(content))
-        return self.reply(200, content, cut, ETag=tag(content))
+            return 206, content[int(begin.group(1)) :], {"ETag": tag(content)}
+        return 200, content, {"ETag": tag(content)}
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve
+
+
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A client that has read enough closes the connection."""
 
 
 def main():
@@ -166,7 +177,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--certificate")
     options = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    server = Server(("127.0.0.1", options.port), Handler)
     server.store = Store(options.faults, options.seed)
     if options.certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

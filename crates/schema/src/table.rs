@@ -174,8 +174,8 @@ impl TableDef {
         self.columns.iter().position(|column| column.auto_increment)
     }
 
-    /// Sorts the indexes into MySQL's order, those over virtual columns last among their like; call before
-    /// `choose_clustering`.
+    /// Sorts the indexes into MySQL's order: among their like come unique ones over parts of texts behind the others, and then those
+    /// over virtual columns; call before `choose_clustering`.
     pub fn arrange_indexes(&mut self) {
         let columns = &self.columns;
         self.indexes.sort_by_key(|index| {
@@ -185,7 +185,8 @@ impl TableDef {
                 IndexKind::Unique => 2,
                 IndexKind::Plain => 3,
             };
-            (rank, index.parts.iter().any(|part| columns[part.column].is_virtual()))
+            let is_of_parts = index.kind == IndexKind::Unique && index.has_prefix_parts();
+            (rank, is_of_parts, index.parts.iter().any(|part| columns[part.column].is_virtual()))
         });
     }
 
@@ -247,5 +248,26 @@ mod tests {
         table.indexes.remove(0);
         table.choose_clustering();
         assert_eq!(table.clustered_by, None);
+    }
+
+    /// As SHOW CREATE TABLE of MySQL 9.7 has them.
+    #[test]
+    fn unique_indexes_over_parts_come_behind_their_like() {
+        let mut table = TableDef::new(TableId(1), "d", "t");
+        for name in ["a", "b"] {
+            table
+                .columns
+                .push(ColumnDef::new(name, ColumnType::varchar(50, collation::CollationId::UTF8MB4_BIN)));
+        }
+        table.indexes = (1..=4)
+            .map(|id| {
+                let kind = if id <= 2 { IndexKind::Unique } else { IndexKind::Plain };
+                let mut index = index(id, kind, id as usize % 2);
+                index.parts[0].prefix_length = (id % 2 == 1).then_some(5);
+                index
+            })
+            .collect();
+        table.arrange_indexes();
+        assert_eq!(table.indexes.iter().map(|index| index.id.0).collect::<Vec<_>>(), [2, 1, 3, 4]);
     }
 }
