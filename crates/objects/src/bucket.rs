@@ -167,7 +167,8 @@ impl Bucket {
     pub(crate) fn refused(&self, at: &Location, answer: &Answer) -> String {
         let code = xml::element(&answer.text, "Code").unwrap_or_default();
         let message = xml::element(&answer.text, "Message").unwrap_or_default();
-        let region = answer.head.header("x-amz-bucket-region").filter(|region| *region != self.settings.region);
+        let region =
+            answer.head.header("x-amz-bucket-region").filter(|region| *region != self.settings.region);
         let advice = match (code.as_str(), answer.head.status) {
             _ if region.is_some() => {
                 format!("the bucket is in the region {}: set AWS_REGION", region.unwrap_or_default())
