@@ -39,6 +39,8 @@ impl Families for Administration {
             }
             match kind {
                 StatementKind::Update(update) => caller.update_setup(update, request, shield).await,
+                StatementKind::Insert(insert) => caller.insert_setup(insert, request, shield).await,
+                StatementKind::Delete(delete) => caller.delete_setup(delete, request).await,
                 _ => Ok(None),
             }
         })

@@ -156,6 +156,7 @@ impl BufferPool {
                     bump(&self.counters.frame_waits);
                     self.flusher.wake.notify();
                     let since_us = self.env.clock.now_us();
+                    env::begin_wait(env::WaitCause::FreeFrame, || None);
                     waiter.await;
                     let time_us = self.counters.free_frame_waits.end(&*self.env.clock, since_us);
                     env::note_wait(env::WaitCause::FreeFrame, time_us);

@@ -95,6 +95,7 @@ impl BufferPool {
         match stop {
             Stop::Miss(page) => {
                 let since_us = self.env.clock.now_us();
+                env::begin_wait(env::WaitCause::PageRead, || None);
                 self.bring_run_of(page);
                 let loaded = self.load(page).await;
                 let took_us = self.counters.read_waits.end(&*self.env.clock, since_us);

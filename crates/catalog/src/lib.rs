@@ -45,7 +45,7 @@ pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
-pub use progress::{Progress, Share, Stage};
+pub use progress::{Entered, Progress, Share, Stage, StageLog};
 pub use rebuild::{RowConverter, TableRows};
 pub use validate::check_rows;
 pub use viewer::{

@@ -23,6 +23,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use env::{TimedWait, WaitCause, WaitObject};
 use parking_lot::Mutex;
 
 use crate::gate::{Gate, GateState};
@@ -98,7 +99,7 @@ impl MetadataLocks {
     }
 
     fn ask(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode, manner: Manner) -> Acquire {
-        Acquire { locks: self.clone(), owner, name, mode, manner, ticket: None }
+        Acquire { locks: self.clone(), owner, name, mode, manner, ticket: None, wait: None }
     }
 
     /// The lock if it is free now, without a request that could wait.
@@ -156,6 +157,8 @@ pub struct Acquire {
     manner: Manner,
     /// Set while the request is in the queue.
     ticket: Option<u64>,
+    /// The same for those who ask what statements wait for.
+    wait: Option<TimedWait>,
 }
 
 impl Future for Acquire {
@@ -174,6 +177,7 @@ impl Future for Acquire {
         };
         if let Some(place) = granted {
             this.ticket = None;
+            this.wait = None;
             let (name, owner, mode) = (this.name.clone(), this.owner, this.mode);
             return Poll::Ready(Ok(LockGuard { locks: this.locks.clone(), name, place, owner, mode }));
         }
@@ -189,8 +193,20 @@ impl Future for Acquire {
                 table
                     .enqueue(&this.name, Waiter { ticket: 0, owner, mode, manner, is_refused: false, waker }),
             );
+            this.wait = Some(TimedWait::begin(WaitCause::MetadataLock, || wait_object(&this.name)));
         }
         Poll::Pending
+    }
+}
+
+/// What observers call it.
+fn wait_object(name: &LockName) -> Option<WaitObject> {
+    let named = |schema: &str, name: &str| Some(WaitObject::Named(schema.into(), name.into()));
+    match name {
+        LockName::Table(schema, table) => named(schema, table),
+        LockName::Program(_, schema, name) => named(schema, name),
+        LockName::Database(schema) => named(schema, ""),
+        LockName::Gate(_) | LockName::Accounts => None,
     }
 }
 

@@ -2,7 +2,11 @@
 //!
 //! Invariant: the figures only tell; nothing depends on them. Work is counted in rows: each is read once, and once written for
 //! each tree. Written by builds, read by the process list and the stages of `performance_schema`.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use parking_lot::Mutex;
 
 /// What is being done, in the order of the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,12 +53,42 @@ impl Stage {
     }
 }
 
+/// A stage that a change has come to, with what was done by then.
+#[derive(Clone, Copy, Debug)]
+pub struct Entered {
+    pub stage: Stage,
+    pub at: Instant,
+    pub done: u64,
+    pub estimated: u64,
+}
+
+/// The stages that a change has come to and nobody has taken yet.
+#[derive(Debug, Default)]
+pub struct StageLog(Mutex<Vec<Entered>>);
+
+/// Rounds come to the same stages again and again; more than these are not told.
+const ENTERED_MAX: usize = 256;
+
+impl StageLog {
+    fn add(&self, entered: Entered) {
+        let mut log = self.0.lock();
+        if log.len() < ENTERED_MAX && log.last().is_none_or(|last| last.stage != entered.stage) {
+            log.push(entered);
+        }
+    }
+
+    pub fn take(&self) -> Vec<Entered> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Progress {
     /// In `STAGES`.
     stage: AtomicU8,
     done: AtomicU64,
     estimated: AtomicU64,
+    log: Arc<StageLog>,
 }
 
 /// The figures of one moment.
@@ -68,6 +102,13 @@ pub struct Share {
 impl Progress {
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Relaxed);
+        let share = self.share();
+        self.log.add(Entered { stage, at: Instant::now(), done: share.done, estimated: share.estimated });
+    }
+
+    /// Outlives the figures: what has ended is told by the end of the statement.
+    pub fn log(&self) -> &Arc<StageLog> {
+        &self.log
     }
 
     /// So much there is to do.

@@ -288,6 +288,7 @@ error_codes! {
     WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED = 1638, "HY000", "Non-ASCII separator arguments are not fully supported";
     ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER = 1645, "0K000", "RESIGNAL when handler not active";
     ER_UNKNOWN_LOCALE = 1649, "HY000", "Unknown locale: '%s'";
+    ER_WRONG_PERFSCHEMA_USAGE = 1683, "HY000", "Invalid performance_schema usage.";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698, "28000", "Access denied for user '%s'@'%s'";
     ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%s)";

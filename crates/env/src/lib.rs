@@ -23,6 +23,7 @@ mod task;
 mod task_waits;
 mod temporary;
 mod wait_counter;
+mod watched_waits;
 
 pub use append_ring::{AppendRing, ClosedPiece};
 pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
@@ -41,3 +42,4 @@ pub use task::{BoxFuture, Overlap, Spawner, wake_after_others, wake_yielding_tas
 pub use task_waits::{TaskWaits, WAIT_CAUSES, WaitCause, note_wait};
 pub use temporary::{TemporaryFile, TemporarySpace};
 pub use wait_counter::{WaitCounter, WaitStats};
+pub use watched_waits::{RunningWait, SingleWait, TimedWait, WaitObject, WatchedWaits, begin_wait};

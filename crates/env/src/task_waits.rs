@@ -56,6 +56,15 @@ impl TaskWaits {
         self.counts.iter().all(|count| *count == 0)
     }
 
+    /// The same of these causes alone.
+    pub fn only(&self, keeps: impl Fn(WaitCause) -> bool) -> TaskWaits {
+        let mut kept = *self;
+        for cause in WAIT_CAUSES.into_iter().filter(|cause| !keeps(*cause)) {
+            (kept.counts[cause as usize], kept.times_us[cause as usize]) = (0, 0);
+        }
+        kept
+    }
+
     fn note(&mut self, cause: WaitCause, time_us: u64) {
         self.counts[cause as usize] += 1;
         self.times_us[cause as usize] += time_us;
@@ -86,6 +95,7 @@ impl TaskWaits {
 
 /// The running task has waited; gives the time back.
 pub fn note_wait(cause: WaitCause, time_us: u64) -> u64 {
+    crate::watched_waits::end(cause, time_us);
     let mut waits = NOTED.get();
     waits.note(cause, time_us);
     NOTED.set(waits);

@@ -4,10 +4,11 @@
 //! `information_schema.PROCESSLIST` and KILL.
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use catalog::{Gate, LockName, LockOwner, MetadataLocks, Progress, Share};
+use catalog::{Entered, Gate, LockName, LockOwner, MetadataLocks, Progress, Share, StageLog};
 use engine::Isolation;
 use parking_lot::Mutex;
 use schema::ProgramKind;
@@ -38,6 +39,12 @@ pub struct ProcessEntry {
     activity: Mutex<Activity>,
     /// How far its change of a table is, and since when it goes on.
     progress: Mutex<Option<(Weak<Progress>, Instant)>>,
+    /// The stages of that change, until they are told.
+    stages: Mutex<Option<Arc<StageLog>>>,
+    has_stages: AtomicBool,
+    /// Whether its statements are counted and kept, as `setup_actors` said at its login.
+    is_instrumented: AtomicBool,
+    has_history: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -131,6 +138,10 @@ impl ProcessEntry {
             sight: SightCell::default(),
             activity: Mutex::new(activity),
             progress: Mutex::default(),
+            stages: Mutex::default(),
+            has_stages: AtomicBool::new(false),
+            is_instrumented: AtomicBool::new(true),
+            has_history: AtomicBool::new(true),
         }
     }
 
@@ -141,6 +152,47 @@ impl ProcessEntry {
     /// Shows others how far a change of a table is, as long as somebody has it.
     pub fn watch_progress(&self, progress: &Arc<Progress>) {
         *self.progress.lock() = Some((Arc::downgrade(progress), Instant::now()));
+        *self.stages.lock() = Some(progress.log().clone());
+        self.has_stages.store(true, Relaxed);
+    }
+
+    /// Whether a change of a table has come to stages since the last statement.
+    pub fn has_stages(&self) -> bool {
+        self.has_stages.load(Relaxed)
+    }
+
+    /// Those that nobody has taken yet.
+    pub fn take_stages(&self) -> Vec<Entered> {
+        if !self.has_stages() {
+            return Vec::new();
+        }
+        self.stages.lock().as_ref().map(|log| log.take()).unwrap_or_default()
+    }
+
+    /// Its statement ends.
+    pub fn forget_stages(&self) {
+        if self.has_stages() {
+            *self.stages.lock() = None;
+            self.has_stages.store(false, Relaxed);
+        }
+    }
+
+    /// Whether its statements are counted.
+    pub fn is_instrumented(&self) -> bool {
+        self.is_instrumented.load(Relaxed)
+    }
+
+    /// Whether its last statements are kept.
+    pub fn has_history(&self) -> bool {
+        self.has_history.load(Relaxed)
+    }
+
+    pub fn set_instrumented(&self, is_on: bool) -> bool {
+        self.is_instrumented.swap(is_on, Relaxed) != is_on
+    }
+
+    pub fn set_history(&self, is_on: bool) -> bool {
+        self.has_history.swap(is_on, Relaxed) != is_on
     }
 
     /// How far a change of a table is, and how long it has gone on.

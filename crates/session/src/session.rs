@@ -117,6 +117,9 @@ fn registered(instance: &Instance, connection: &mut ConnectionInfo) -> Arc<Proce
     };
     let mut process = ProcessEntry::new(connection.id, &connection.user, host, way);
     process.attributes = std::mem::take(&mut connection.attributes);
+    let (is_watched, has_history) = instance.telemetry.actors.of(&connection.user, &connection.host);
+    process.set_instrumented(is_watched);
+    process.set_history(has_history);
     let process = Arc::new(process);
     instance.telemetry.accounts.connected(&connection.user, &connection.host);
     instance.processes().add(process.clone());

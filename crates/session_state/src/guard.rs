@@ -43,6 +43,8 @@ pub struct Limits<'a> {
     pub kill: &'a KillSwitch,
     pub shield: &'a Shield,
     pub memory: &'a SessionMemory,
+    /// Who asks for its waits one by one.
+    pub watch: Option<&'a crate::watch::Watch<'a>>,
     /// When its time is over.
     pub deadline: Option<Instant>,
 }
@@ -90,10 +92,16 @@ pub async fn run_guarded<T>(
         };
         // What another task has left there is not this one's.
         TaskWaits::take();
+        if let Some(watch) = limits.watch {
+            watch.begin_poll();
+        }
         let began = cpu_ns.map(|_| Instant::now());
         let polled = env::coroutine::unless(&is_to_end, || work.as_mut().poll(context));
         if let (Some(cpu_ns), Some(began)) = (cpu_ns, began) {
             cpu_ns.set(cpu_ns.get() + began.elapsed().as_nanos() as u64);
+        }
+        if let Some(watch) = limits.watch {
+            watch.end_poll();
         }
         if let Some(more) = TaskWaits::take() {
             waits.borrow_mut().get_or_insert_default().add(&more);

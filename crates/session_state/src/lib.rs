@@ -22,4 +22,5 @@ pub mod sink;
 pub mod transaction_control;
 pub mod user_variable;
 pub mod view_columns;
+pub mod watch;
 pub mod xa;

@@ -8,6 +8,7 @@ use crate::error_counts::ErrorCounts;
 use crate::event::{StatementEvent, TransactionEvent};
 use crate::figures::{StatementTotals, Timings};
 use crate::history::History;
+use crate::single::Single;
 use crate::tables::{RowCounts, TableCounts};
 use crate::waits::WaitTotals;
 
@@ -22,6 +23,8 @@ pub struct ThreadFigures {
     pub transactions: TransactionTotals,
     pub errors: ErrorCounts,
     pub waits: WaitTotals,
+    /// Of stages, in the order of their first use.
+    pub stages: Vec<(&'static str, Timings)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,29 +59,41 @@ impl ThreadFigures {
         self.transactions.read_only.merge(&other.transactions.read_only);
         self.errors.merge(&other.errors);
         self.waits.merge(&other.waits);
+        for (name, timings) in &other.stages {
+            self.stage(name).merge(timings);
+        }
+    }
+
+    pub(crate) fn stage(&mut self, name: &'static str) -> &mut Timings {
+        let place = self.stages.iter().position(|(of, _)| *of == name).unwrap_or_else(|| {
+            self.stages.push((name, Timings::default()));
+            self.stages.len() - 1
+        });
+        &mut self.stages[place].1
     }
 }
 
 /// One session's.
 #[derive(Debug, Default)]
 pub struct SessionFigures {
-    state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
-    figures: ThreadFigures,
+pub(crate) struct State {
+    pub(crate) figures: ThreadFigures,
     history: History,
     /// The last statement, where the history is not kept or has been emptied since.
     beside_history: StatementEvent,
     tables: TableCounts,
     transaction: TransactionEvent,
     transactions: Vec<TransactionEvent>,
-    next_event_id: u64,
+    pub(crate) next_event_id: u64,
+    pub(crate) single: Single,
 }
 
 impl State {
-    fn event_id(&mut self) -> u64 {
+    pub(crate) fn event_id(&mut self) -> u64 {
         self.next_event_id += 1;
         self.next_event_id
     }
@@ -101,10 +116,11 @@ impl SessionFigures {
     ) {
         let mut state = self.state.lock();
         let state = &mut *state;
-        let event_id = state.event_id();
+        let event_id = state.single.statement.take().unwrap_or_else(|| state.event_id());
+        let end_event_id = state.next_event_id;
         let event = if keeps_history { state.history.next_place() } else { &mut state.beside_history };
         fill(event);
-        (event.event_id, event.end_event_id) = (event_id, event_id);
+        (event.event_id, event.end_event_id) = (event_id, end_event_id);
         let elapsed_ns = event.ended_ns.saturating_sub(event.began_ns);
         state.figures.totals(event.name).add(elapsed_ns, &event.figures);
         if !waits.is_empty() {
@@ -165,7 +181,8 @@ impl SessionFigures {
 
     /// The number that a statement gets which runs now.
     pub fn next_event_id(&self) -> u64 {
-        self.state.lock().next_event_id + 1
+        let state = self.state.lock();
+        state.single.statement.unwrap_or(state.next_event_id + 1)
     }
 
     pub fn history(&self) -> Vec<StatementEvent> {

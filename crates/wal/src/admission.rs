@@ -90,6 +90,7 @@ impl Wal {
             match self.try_reserve(bytes, priority) {
                 Err(AppendError::Full) => {
                     let since_us = self.shared.env.clock.now_us();
+                    env::begin_wait(env::WaitCause::LogSpace, || None);
                     waiter.await;
                     let time_us = self.shared.space_waits.end(&*self.shared.env.clock, since_us);
                     env::note_wait(env::WaitCause::LogSpace, time_us);

@@ -134,6 +134,7 @@ impl Wal {
     pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
         let clock = &*self.shared.env.clock;
         let since_us = clock.now_us();
+        env::begin_wait(env::WaitCause::LogFlush, || None);
         let waited = self.wait_for_commit(lsn).await;
         let time_us = self.shared.commit_waits.end(clock, since_us);
         self.shared.spacing.note_commit_wait(env::note_wait(env::WaitCause::LogFlush, time_us));

@@ -105,6 +105,7 @@ impl<'a> RegisteredWait<'a> {
         cell: Arc<WaitCell>,
     ) -> RegisteredWait<'a> {
         let since_us = engine.env.clock.now_us();
+        env::begin_wait(env::WaitCause::RowLock, || Some(env::WaitObject::Tree(target.tree().0)));
         state.set_waiting(Some(Waiting { target: target.clone(), cell: cell.clone(), since_us }));
         engine.stats.lock_waits.fetch_add(1, Relaxed);
         engine.stats.lock_waits_current.fetch_add(1, Relaxed);

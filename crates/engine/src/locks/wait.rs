@@ -28,6 +28,15 @@ pub(crate) enum WaitTarget {
     Gap(TreeId, Arc<[u8]>),
 }
 
+impl WaitTarget {
+    pub fn tree(&self) -> TreeId {
+        match self {
+            WaitTarget::Row(name, _) => name.tree,
+            WaitTarget::Gap(tree, _) => *tree,
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct WaitCell {
     state: Mutex<CellState>,

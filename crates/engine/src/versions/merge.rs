@@ -41,6 +41,7 @@ impl Engine {
         let wait_us = slow_down_us(version_bytes, self.budgets.version_bytes());
         if wait_us > 0 && !self.life.closed.load(Ordering::Acquire) {
             let since_us = self.env.clock.now_us();
+            env::begin_wait(env::WaitCause::Versions, || None);
             self.env.clock.sleep(wait_us).await;
             let time_us = self.stats.version_wait.end(&*self.env.clock, since_us);
             env::note_wait(env::WaitCause::Versions, time_us);

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::TaskWaits;
+use crate::{TaskWaits, WatchedWaits};
 
 pub use allocator::{Allocations, CountedAllocator, thread_allocations};
 use corosensei::{CoroutineResult, Yielder};
@@ -109,6 +109,8 @@ struct Inner {
     waker: Cell<Option<NonNull<Waker>>>,
     /// What the poll had waited for when it was left.
     waits: Cell<Option<TaskWaits>>,
+    /// The list of who watches it, while the thread is others'.
+    watched: Cell<Option<Box<WatchedWaits>>>,
     /// Where the stack ends that it runs on: its own, or one that `roomy` has given it.
     limit: Cell<usize>,
     switched: RefCell<Switched>,
@@ -201,10 +203,11 @@ impl Drop for Left {
         LEFT.set(LEFT.get() - 1);
         coroutine.0.is_closing.set(true);
         // Those of the poll that drops it, if one does.
-        let waits = TaskWaits::take();
+        let (waits, watched) = (TaskWaits::take(), WatchedWaits::replace(None));
         // Without yield points and waits this is its end.
         drop(coroutine.run());
         TaskWaits::take();
+        WatchedWaits::replace(watched);
         if let Some(waits) = waits {
             waits.give_back();
         }
@@ -334,6 +337,7 @@ impl Coroutine {
             outcome: Cell::new(None),
             waker: Cell::new(None),
             waits: Cell::new(None),
+            watched: Cell::new(None),
             switched: RefCell::new(Switched::with_stack(stack, body)),
         };
         Some(Coroutine(Box::new(inner)))
@@ -346,6 +350,9 @@ impl Coroutine {
         inner.since.set(step_begins());
         if let Some(waits) = inner.waits.take() {
             waits.give_back();
+        }
+        if let Some(watched) = inner.watched.take() {
+            WatchedWaits::replace(Some(watched));
         }
         inner.bytes_before.set(allocator::thread_bytes());
         let CoroutineResult::Yield(leaves) = inner.switched.borrow_mut().resume(inner);
@@ -363,6 +370,7 @@ impl Coroutine {
         LEFT.set(LEFT.get() + 1);
         // Others' polls come before the rest of this one.
         self.0.waits.set(TaskWaits::take());
+        self.0.watched.set(WatchedWaits::replace(None));
         Left(Some(self))
     }
 

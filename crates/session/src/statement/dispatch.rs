@@ -208,8 +208,11 @@ const ER_SP_UNDECLARED_VAR: datum::ErrorCode =
 
 /// What may name a system table whose rows stand for something else.
 fn may_be_claimed(kind: &StatementKind<'_>) -> bool {
-    use StatementKind::{AlterTable, CreateTable, DropTable, Insert, LockTables, Update};
-    matches!(kind, Insert(_) | Update(_) | DropTable(_) | CreateTable(_) | AlterTable(_) | LockTables(_))
+    use StatementKind::{AlterTable, CreateTable, Delete, DropTable, Insert, LockTables, Update};
+    matches!(
+        kind,
+        Insert(_) | Update(_) | Delete(_) | DropTable(_) | CreateTable(_) | AlterTable(_) | LockTables(_)
+    )
 }
 
 /// Changes of definitions and accounts stop at the lock of all tables.

@@ -23,6 +23,7 @@ use crate::statement::settings::hinted_settings::setting_hints;
 use instance::{KillKind, PieceRows, count};
 use session_state::guard::{Ended, Limits, Shield, run_guarded};
 use session_state::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
+use session_state::watch::Watch;
 use variables::Completion;
 
 /// The trees of common statements fit.
@@ -206,10 +207,14 @@ impl Session {
         let consumers = &self.instance.telemetry.consumers;
         let measures_cpu = programs == 0 && consumers.statements_cpu.load(Relaxed);
         let identifier_use = work.identifier_use();
+        let instance = self.instance.clone();
+        let watch = (self.observed.is_watched && programs == 0).then(|| Watch::new(&instance, &process));
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
-            let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, deadline };
+            let watch = watch.as_ref();
+            let limits =
+                Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, watch, deadline };
             run_guarded(limits, (&waits, measures_cpu.then_some(&cpu_ns)), time_limit, run).await
         };
         if let Some(waits) = waits.into_inner() {

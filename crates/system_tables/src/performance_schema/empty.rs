@@ -19,50 +19,6 @@ pub(super) const TABLES: &[Table] = &[
     ),
     without_rows("cond_instances", "NAME varchar(128); OBJECT_INSTANCE_BEGIN bigint unsigned"),
     without_rows(
-        "events_stages_history",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; WORK_COMPLETED bigint unsigned?; WORK_ESTIMATED bigint unsigned?; \
-         NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-    ),
-    without_rows(
-        "events_stages_history_long",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; WORK_COMPLETED bigint unsigned?; WORK_ESTIMATED bigint unsigned?; \
-         NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-    ),
-    without_rows(
-        "events_stages_summary_by_account_by_event_name",
-        "USER char(32)?; HOST char(255)?; EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT \
-         bigint unsigned; MIN_TIMER_WAIT bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT \
-         bigint unsigned",
-    ),
-    without_rows(
-        "events_stages_summary_by_host_by_event_name",
-        "HOST char(255)?; EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint \
-         unsigned; MIN_TIMER_WAIT bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT bigint \
-         unsigned",
-    ),
-    without_rows(
-        "events_stages_summary_by_thread_by_event_name",
-        "THREAD_ID bigint unsigned; EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT \
-         bigint unsigned; MIN_TIMER_WAIT bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT \
-         bigint unsigned",
-    ),
-    without_rows(
-        "events_stages_summary_by_user_by_event_name",
-        "USER char(32)?; EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint unsigned; \
-         MIN_TIMER_WAIT bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT bigint unsigned",
-    ),
-    without_rows(
-        "events_stages_summary_global_by_event_name",
-        "EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint unsigned; MIN_TIMER_WAIT \
-         bigint unsigned; AVG_TIMER_WAIT bigint unsigned; MAX_TIMER_WAIT bigint unsigned",
-    ),
-    without_rows(
         "events_statements_summary_by_program",
         "OBJECT_TYPE enum('EVENT','FUNCTION','PROCEDURE','TABLE','TRIGGER'); OBJECT_SCHEMA varchar(64); \
          OBJECT_NAME varchar(64); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint unsigned; MIN_TIMER_WAIT \
@@ -78,36 +34,6 @@ pub(super) const TABLES: &[Table] = &[
          unsigned; SUM_SORT_SCAN bigint unsigned; SUM_NO_INDEX_USED bigint unsigned; SUM_NO_GOOD_INDEX_USED \
          bigint unsigned; SUM_CPU_TIME bigint unsigned; MAX_CONTROLLED_MEMORY bigint unsigned; \
          MAX_TOTAL_MEMORY bigint unsigned; COUNT_SECONDARY bigint unsigned",
-    ),
-    without_rows(
-        "events_waits_current",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; SPINS int unsigned?; OBJECT_SCHEMA varchar(64)?; OBJECT_NAME \
-         varchar(512)?; INDEX_NAME varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_INSTANCE_BEGIN bigint \
-         unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; OPERATION varchar(32); NUMBER_OF_BYTES bigint?; \
-         FLAGS int unsigned?",
-    ),
-    without_rows(
-        "events_waits_history",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; SPINS int unsigned?; OBJECT_SCHEMA varchar(64)?; OBJECT_NAME \
-         varchar(512)?; INDEX_NAME varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_INSTANCE_BEGIN bigint \
-         unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; OPERATION varchar(32); NUMBER_OF_BYTES bigint?; \
-         FLAGS int unsigned?",
-    ),
-    without_rows(
-        "events_waits_history_long",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; SPINS int unsigned?; OBJECT_SCHEMA varchar(64)?; OBJECT_NAME \
-         varchar(512)?; INDEX_NAME varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_INSTANCE_BEGIN bigint \
-         unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; OPERATION varchar(32); NUMBER_OF_BYTES bigint?; \
-         FLAGS int unsigned?",
     ),
     without_rows(
         "host_cache",

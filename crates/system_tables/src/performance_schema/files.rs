@@ -75,7 +75,7 @@ pub(crate) fn files(instance: &Instance) -> [FileFigures; 2] {
     ]
 }
 
-fn path(instance: &Instance, file: &str) -> String {
+pub(crate) fn path(instance: &Instance, file: &str) -> String {
     let directory = instance.global_variable("datadir");
     format!("{}/{file}", directory.trim_end_matches('/'))
 }

@@ -13,6 +13,7 @@ mod prepared;
 mod replication;
 mod replication_filters;
 mod setup;
+mod single_waits;
 mod sockets;
 mod stages;
 mod summaries;
@@ -25,8 +26,8 @@ mod waits;
 pub(crate) use connections::of_everybody;
 pub(crate) use files::{FileFigures, STORE_FILE, files};
 pub(crate) use memory::parts as memory_parts;
+pub(crate) use single_waits::{bytes_of, file_of};
 pub(crate) use table_io::{counts_by_index, counts_of_table, table_counts, tables};
-pub(crate) use waits::event_name;
 
 use crate::table::Table;
 
@@ -46,6 +47,7 @@ pub(crate) fn all() -> Vec<Table> {
         replication::TABLES,
         replication_filters::TABLES,
         setup::TABLES,
+        single_waits::TABLES,
         sockets::TABLES,
         stages::TABLES,
         summaries::TABLES,

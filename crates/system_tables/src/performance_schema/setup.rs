@@ -1,12 +1,14 @@
 //! What is measured: `setup_consumers`, `setup_instruments`, `setup_actors`, `setup_objects`, `setup_threads`, and the timers.
 //!
-//! All that is measured is always on; of the consumers some can be switched (`session` does it for UPDATE).
+//! Statements, transactions and memory are always measured; waits, stages and consumers are switched by UPDATE, and actors are
+//! rows that are changed (`administration` does it).
 use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::Viewer;
 use datum::Value;
-use env::WAIT_CAUSES;
 use instance::Instance;
+use telemetry::Actor;
+use telemetry::instruments::IDLE;
 
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
@@ -15,7 +17,9 @@ use crate::values::member;
 pub(super) const TABLES: &[Table] = &[
     Table::events(CONSUMERS, consumers),
     Table::events(INSTRUMENTS, instruments),
-    Table::events(ACTORS, actors),
+    Table::summary(ACTORS, actors, |instance| {
+        instance.telemetry.actors.retain(|_| false);
+    }),
     Table::events(OBJECTS, objects),
     Table::events(THREADS, threads),
     Table::events(TIMERS, timers),
@@ -65,64 +69,62 @@ const METRICS: Shape = Shape {
         GAUGE COUNTER'); NUM_TYPE enum('INTEGER','DOUBLE'); UNIT varchar(63)?; DESCRIPTION varchar(1023)?",
 };
 
-/// MySQL's consumers; the ones that cannot be switched are on or off for good.
-const CONSUMER_NAMES: &[(&str, bool)] = &[
-    ("events_stages_current", true),
-    ("events_stages_history", false),
-    ("events_stages_history_long", false),
-    ("events_statements_cpu", false),
-    ("events_statements_current", true),
-    ("events_statements_history", true),
-    ("events_statements_history_long", false),
-    ("events_transactions_current", true),
-    ("events_transactions_history", true),
-    ("events_transactions_history_long", false),
-    ("events_waits_current", false),
-    ("events_waits_history", false),
-    ("events_waits_history_long", false),
-    ("global_instrumentation", true),
-    ("thread_instrumentation", true),
-    ("statements_digest", true),
-];
-
 fn yes_no(is_on: bool) -> Value {
     member(if is_on { 1 } else { 2 })
 }
 
 fn consumers(instance: &Instance, _: &Viewer) -> Rows {
     let consumers = &instance.telemetry.consumers;
-    let row = |(name, fixed): &(&str, bool)| {
-        let is_on = consumers.switch(name).map_or(*fixed, |switch| switch.load(Relaxed));
+    let row = |(name, fixed): (&str, bool)| {
+        let is_on = consumers.switch(name).map_or(fixed, |switch| switch.load(Relaxed));
         vec![Value::bytes(name), yes_no(is_on)]
     };
-    CONSUMER_NAMES.iter().map(row).collect()
+    telemetry::CONSUMERS.into_iter().map(row).collect()
 }
+
+/// Bits of PROPERTIES.
+const PROGRESS: u64 = 0b10;
+const USER: u64 = 0b100;
 
 fn instruments(instance: &Instance, _: &Viewer) -> Rows {
     let figures = super::connections::of_everybody(instance);
     let statements = figures.statements.iter().map(|(name, _)| *name);
-    let waits = WAIT_CAUSES.into_iter().map(super::waits::event_name);
     let memory = super::memory::parts(instance).into_iter().map(|(name, _)| name);
-    let mut names: Vec<&str> = statements.chain(waits).chain(memory).chain(["transaction"]).collect();
-    names.sort_unstable();
-    let row = |name: &str| {
-        let is_memory = name.starts_with("memory/");
+    let fixed = statements.chain(memory).chain(["transaction"]);
+    let fixed = fixed.map(|name| (name, true, (!name.starts_with("memory/")).then_some(true), 0));
+    let switched = telemetry::INSTRUMENTS.iter().map(|instrument| {
+        let (is_on, is_timed) = instance.telemetry.instruments.of(instrument.name).unwrap_or_default();
+        let user = if instrument.name == IDLE { USER } else { 0 };
+        let properties = if instrument.has_progress { PROGRESS } else { user };
+        (instrument.name, is_on, Some(is_timed), properties)
+    });
+    let mut all: Vec<_> = fixed.chain(switched).collect();
+    all.sort_unstable_by_key(|(name, ..)| *name);
+    let row = |(name, is_on, is_timed, properties): (&str, bool, Option<bool>, u64)| {
         vec![
             Value::bytes(name),
-            yes_no(true),
-            if is_memory { Value::Null } else { yes_no(true) },
-            Value::Set(0),
+            yes_no(is_on),
+            is_timed.map_or(Value::Null, yes_no),
+            Value::Set(properties),
             Value::Null,
             Value::Int(0),
             Value::Null,
         ]
     };
-    names.into_iter().map(row).collect()
+    all.into_iter().map(row).collect()
 }
 
-fn actors(_: &Instance, _: &Viewer) -> Rows {
-    let any = || Value::bytes("%");
-    vec![vec![any(), any(), any(), yes_no(true), yes_no(true)]]
+fn actors(instance: &Instance, _: &Viewer) -> Rows {
+    let row = |actor: Actor| {
+        vec![
+            Value::bytes(actor.host),
+            Value::bytes(actor.user),
+            Value::bytes(actor.role),
+            yes_no(actor.is_on),
+            yes_no(actor.has_history),
+        ]
+    };
+    instance.telemetry.actors.all().into_iter().map(row).collect()
 }
 
 /// Tables of all databases but the system's.

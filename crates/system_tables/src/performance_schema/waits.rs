@@ -1,11 +1,11 @@
 //! Waits by their cause: what statements waited for pages, memory, the log and locks.
 //!
-//! Kept as sums only; single waits have no events.
+//! The sums; single waits are in `single_waits`.
 use catalog::Viewer;
 use datum::Value;
 use env::{WAIT_CAUSES, WaitCause};
 use instance::Instance;
-use telemetry::ThreadFigures;
+use telemetry::{ThreadFigures, wait_name};
 
 use super::connections::{by_account, by_host, by_thread, by_user, of_everybody};
 use crate::shape::Shape;
@@ -54,19 +54,6 @@ const BY_INSTANCE: Shape = Shape {
         MAX_TIMER_WAIT bigint unsigned",
 };
 
-/// MySQL's name where it has the same wait, else one in its manner.
-pub(crate) fn event_name(cause: WaitCause) -> &'static str {
-    match cause {
-        WaitCause::PageRead => "wait/io/file/innodb/innodb_data_file",
-        WaitCause::FreeFrame => "wait/synch/evenkeel/free_page_frame",
-        WaitCause::LogFlush => "wait/io/file/innodb/innodb_log_file",
-        WaitCause::LogSpace => "wait/synch/evenkeel/log_space",
-        WaitCause::RowLock => "wait/lock/row/evenkeel/row",
-        WaitCause::Versions => "wait/synch/evenkeel/old_versions",
-        WaitCause::MetadataLock => "wait/lock/metadata/sql/mdl",
-    }
-}
-
 fn forget(instance: &Instance) {
     super::connections::forget(instance, |figures| figures.waits.clear());
 }
@@ -76,7 +63,7 @@ fn rows(of: Vec<(Vec<Value>, ThreadFigures)>) -> Rows {
     for (key, figures) in of {
         for cause in WAIT_CAUSES {
             let mut row = key.clone();
-            row.push(Value::bytes(event_name(cause)));
+            row.push(Value::bytes(wait_name(cause)));
             row.extend(timings(figures.waits.of(cause)));
             rows.push(row);
         }
@@ -87,7 +74,7 @@ fn rows(of: Vec<(Vec<Value>, ThreadFigures)>) -> Rows {
 fn by_instance(instance: &Instance, _: &Viewer) -> Rows {
     let figures = of_everybody(instance);
     let row = |(number, cause): (usize, &WaitCause)| {
-        let mut row = vec![Value::bytes(event_name(*cause)), Value::UInt(number as u64 + 1)];
+        let mut row = vec![Value::bytes(wait_name(*cause)), Value::UInt(number as u64 + 1)];
         row.extend(timings(figures.waits.of(*cause)));
         row
     };

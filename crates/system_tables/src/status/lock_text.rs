@@ -28,7 +28,11 @@ struct TreeName {
 impl TreeNames {
     /// Looks the trees of these locks up. The dictionary's own tree has no name.
     pub fn of<'l>(instance: &Instance, locks: impl Iterator<Item = &'l LockInfo>) -> TreeNames {
-        let mut wanted: Vec<TreeId> = locks.map(|lock| lock.tree).collect();
+        TreeNames::of_trees(instance, locks.map(|lock| lock.tree).collect())
+    }
+
+    /// Looks up trees by their numbers.
+    pub fn of_trees(instance: &Instance, mut wanted: Vec<TreeId>) -> TreeNames {
         wanted.sort_unstable();
         wanted.dedup();
         let mut names = HashMap::new();

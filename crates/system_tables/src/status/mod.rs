@@ -18,6 +18,7 @@ mod transactions;
 pub use deadlock::DeadlockWitness;
 pub use innodb_report::InnodbReport;
 
+pub(crate) use lock_text::TreeNames;
 pub(crate) use locks::{LOCK_COLUMNS, data_lock_waits, data_locks, sys_lock_waits};
 pub(crate) use locks::{SYS_LOCK_WAIT_COLUMNS, WAIT_COLUMNS};
 pub(crate) use metadata_locks::{METADATA_LOCK_COLUMNS, metadata_locks};

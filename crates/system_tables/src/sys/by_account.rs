@@ -1,38 +1,31 @@
 //! What users and hosts took time, files and memory for: `user_summary_by_..`, `host_summary_by_..`, `waits_by_..`,
-//! `memory_by_..`. Statements have no stages here, so those views have no rows.
+//! `memory_by_..`, `.._by_stages`.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use env::{WAIT_CAUSES, WaitCause};
 use instance::{Instance, ProcessEntry};
-use telemetry::{StatementTotals, Timings};
+use telemetry::{StatementTotals, Timings, wait_name};
 
 use super::accounts::{Split, host_first, sums, user_first};
 use super::cells::{Cell, shown, twins};
-use crate::performance_schema::event_name;
 use crate::shape::Shape;
 use crate::table::Table;
 
-pub(super) const TABLES: &[&[Table]] = &[
-    twins! {
-        (USER_SUMMARY_BY_STATEMENT_LATENCY, X_USER_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, user_first);
-        (HOST_SUMMARY_BY_STATEMENT_LATENCY, X_HOST_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, host_first);
-        (USER_SUMMARY_BY_FILE_IO, X_USER_SUMMARY_BY_FILE_IO): instance => file_io(instance, user_first);
-        (HOST_SUMMARY_BY_FILE_IO, X_HOST_SUMMARY_BY_FILE_IO): instance => file_io(instance, host_first);
-        (USER_SUMMARY_BY_FILE_IO_TYPE, X_USER_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, user_first);
-        (HOST_SUMMARY_BY_FILE_IO_TYPE, X_HOST_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, host_first);
-        (WAITS_BY_USER_BY_LATENCY, X_WAITS_BY_USER_BY_LATENCY): instance => waits(instance, user_first);
-        (WAITS_BY_HOST_BY_LATENCY, X_WAITS_BY_HOST_BY_LATENCY): instance => waits(instance, host_first);
-        (MEMORY_BY_USER_BY_CURRENT_BYTES, X_MEMORY_BY_USER_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.activity().user);
-        (MEMORY_BY_HOST_BY_CURRENT_BYTES, X_MEMORY_BY_HOST_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.client_host());
-    },
-    &[
-        Table::empty("sys", USER_SUMMARY_BY_STAGES),
-        Table::empty("sys", X_USER_SUMMARY_BY_STAGES),
-        Table::empty("sys", HOST_SUMMARY_BY_STAGES),
-        Table::empty("sys", X_HOST_SUMMARY_BY_STAGES),
-    ],
-];
+pub(super) const TABLES: &[&[Table]] = &[twins! {
+    (USER_SUMMARY_BY_STATEMENT_LATENCY, X_USER_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, user_first);
+    (HOST_SUMMARY_BY_STATEMENT_LATENCY, X_HOST_SUMMARY_BY_STATEMENT_LATENCY): instance => statements(instance, host_first);
+    (USER_SUMMARY_BY_FILE_IO, X_USER_SUMMARY_BY_FILE_IO): instance => file_io(instance, user_first);
+    (HOST_SUMMARY_BY_FILE_IO, X_HOST_SUMMARY_BY_FILE_IO): instance => file_io(instance, host_first);
+    (USER_SUMMARY_BY_FILE_IO_TYPE, X_USER_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, user_first);
+    (HOST_SUMMARY_BY_FILE_IO_TYPE, X_HOST_SUMMARY_BY_FILE_IO_TYPE): instance => file_io_types(instance, host_first);
+    (WAITS_BY_USER_BY_LATENCY, X_WAITS_BY_USER_BY_LATENCY): instance => waits(instance, user_first);
+    (WAITS_BY_HOST_BY_LATENCY, X_WAITS_BY_HOST_BY_LATENCY): instance => waits(instance, host_first);
+    (MEMORY_BY_USER_BY_CURRENT_BYTES, X_MEMORY_BY_USER_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.activity().user);
+    (MEMORY_BY_HOST_BY_CURRENT_BYTES, X_MEMORY_BY_HOST_BY_CURRENT_BYTES): instance => memory(instance, |entry| entry.client_host());
+    (USER_SUMMARY_BY_STAGES, X_USER_SUMMARY_BY_STAGES): instance => stages(instance, user_first);
+    (HOST_SUMMARY_BY_STAGES, X_HOST_SUMMARY_BY_STAGES): instance => stages(instance, host_first);
+}];
 
 const USER_SUMMARY_BY_STATEMENT_LATENCY: Shape = Shape {
     name: "user_summary_by_statement_latency",
@@ -226,8 +219,7 @@ fn file_io(instance: &Instance, split: Split) -> Vec<Vec<Cell>> {
 fn causes(instance: &Instance, split: Split, causes: &[WaitCause]) -> Vec<(String, &'static str, Timings)> {
     let mut all = Vec::new();
     for (name, sum) in sums(instance, split) {
-        let own =
-            causes.iter().map(|cause| (name.clone(), event_name(*cause), *sum.figures.waits.of(*cause)));
+        let own = causes.iter().map(|cause| (name.clone(), wait_name(*cause), *sum.figures.waits.of(*cause)));
         all.extend(own.filter(|(_, _, timings)| timings.count > 0));
     }
     all.sort_by(|left, right| left.0.cmp(&right.0).then(right.2.sum_ns.cmp(&left.2.sum_ns)));
@@ -259,6 +251,25 @@ fn waits(instance: &Instance, split: Split) -> Vec<Vec<Cell>> {
         ]
     };
     causes(instance, split, &WAIT_CAUSES).into_iter().map(row).collect()
+}
+
+/// The stages that statements of each have come to, the longest first.
+fn stages(instance: &Instance, split: Split) -> Vec<Vec<Cell>> {
+    let mut all = Vec::new();
+    for (name, sum) in sums(instance, split) {
+        all.extend(sum.figures.stages.iter().map(|(stage, timings)| (name.clone(), *stage, *timings)));
+    }
+    all.sort_by(|left, right| left.0.cmp(&right.0).then(right.2.sum_ns.cmp(&left.2.sum_ns)));
+    let row = |(name, stage, timings): (String, &str, Timings)| {
+        vec![
+            Cell::text(name),
+            Cell::text(stage),
+            Cell::Count(timings.count),
+            Cell::Time(timings.sum_ns),
+            Cell::Time(timings.average_ns()),
+        ]
+    };
+    all.into_iter().map(row).collect()
 }
 
 /// What sessions hold now, those who hold most first.

@@ -1,15 +1,15 @@
 //! Files, waits and memory of the whole server and of each thread: `io_..`, `wait_classes_..`, `memory_..`.
 //!
-//! Single reads of files and the pages that a table has in memory are not told: `latest_file_io` and `innodb_buffer_stats_..` have no rows.
+//! The pages that a table has in memory are not told: `innodb_buffer_stats_..` have no rows.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use env::{WAIT_CAUSES, WaitCause};
 use instance::{Instance, ProcessEntry};
-use telemetry::Timings;
+use telemetry::{Timings, wait_name};
 
 use super::cells::{Cell, shown, twins};
-use crate::performance_schema::{FileFigures, event_name, files, memory_parts, of_everybody};
+use crate::performance_schema::{FileFigures, bytes_of, file_of, files, memory_parts, of_everybody};
 use crate::shape::Shape;
 use crate::table::Table;
 
@@ -19,14 +19,13 @@ pub(super) const TABLES: &[&[Table]] = &[
         (IO_GLOBAL_BY_WAIT_BY_BYTES, X_IO_GLOBAL_BY_WAIT_BY_BYTES): instance => by_bytes(instance);
         (IO_GLOBAL_BY_WAIT_BY_LATENCY, X_IO_GLOBAL_BY_WAIT_BY_LATENCY): instance => by_latency(instance);
         (IO_BY_THREAD_BY_LATENCY, X_IO_BY_THREAD_BY_LATENCY): instance => by_thread(instance);
+        (LATEST_FILE_IO, X_LATEST_FILE_IO): instance => latest_file_io(instance);
         (WAIT_CLASSES_GLOBAL_BY_LATENCY, X_WAIT_CLASSES_GLOBAL_BY_LATENCY): instance => wait_classes(instance, |timings| timings.sum_ns);
         (WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY, X_WAIT_CLASSES_GLOBAL_BY_AVG_LATENCY): instance => wait_classes(instance, Timings::average_ns);
         (MEMORY_GLOBAL_BY_CURRENT_BYTES, X_MEMORY_GLOBAL_BY_CURRENT_BYTES): instance => memory(instance);
         (MEMORY_BY_THREAD_BY_CURRENT_BYTES, X_MEMORY_BY_THREAD_BY_CURRENT_BYTES): instance => memory_by_thread(instance);
     },
     &[
-        Table::empty("sys", LATEST_FILE_IO),
-        Table::empty("sys", X_LATEST_FILE_IO),
         Table::empty("sys", INNODB_BUFFER_STATS_BY_SCHEMA),
         Table::empty("sys", X_INNODB_BUFFER_STATS_BY_SCHEMA),
         Table::empty("sys", INNODB_BUFFER_STATS_BY_TABLE),
@@ -282,6 +281,31 @@ fn by_thread(instance: &Instance) -> Vec<Vec<Cell>> {
     all.iter().map(row).collect()
 }
 
+/// Of `events_waits_history_long` what waited for files, in the order of time.
+fn latest_file_io(instance: &Instance) -> Vec<Vec<Cell>> {
+    let mut all = instance.telemetry.waits_long.events();
+    all.retain(|(_, event)| event.name.starts_with("wait/io/file/"));
+    all.sort_by_key(|(_, event)| event.span.began_ns);
+    let processes = instance.processes().all();
+    let row = |(thread, event): &(u64, telemetry::WaitEvent)| {
+        // As in MySQL, what sessions did that are gone is not told.
+        let process = processes.iter().find(|process| u64::from(process.id.0) == *thread)?;
+        let activity = process.activity();
+        let file = file_of(instance, event.name)?;
+        let directory = instance.global_variable("datadir");
+        let below = file.strip_prefix(directory.trim_end_matches('/')).map(|rest| format!("@@datadir{rest}"));
+        let waited = event.span.began_ns.zip(event.span.ended_ns);
+        Some(vec![
+            Cell::text(format!("{}@{}:{thread}", activity.user, activity.host)),
+            Cell::text(below.unwrap_or(file)),
+            waited.map_or(Cell::Text(None), |(began, ended)| Cell::Time(ended.saturating_sub(began))),
+            Cell::text(event.operation),
+            bytes_of(event).map_or(Cell::Text(None), Cell::Bytes),
+        ])
+    };
+    all.iter().filter_map(row).collect()
+}
+
 /// The first three words of an event's name.
 fn wait_class(event: &str) -> String {
     event.split('/').take(3).collect::<Vec<_>>().join("/")
@@ -293,7 +317,7 @@ fn wait_classes(instance: &Instance, order: fn(&Timings) -> u64) -> Vec<Vec<Cell
     for cause in WAIT_CAUSES {
         let timings = figures.waits.of(cause);
         if timings.count > 0 {
-            classes.entry(wait_class(event_name(cause))).or_default().merge(timings);
+            classes.entry(wait_class(wait_name(cause))).or_default().merge(timings);
         }
     }
     let mut classes: Vec<(String, Timings)> = classes.into_iter().collect();

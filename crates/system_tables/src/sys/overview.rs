@@ -5,8 +5,9 @@ use catalog::Viewer;
 use datum::Value;
 use env::WAIT_CAUSES;
 use instance::Instance;
+use telemetry::wait_name;
 
-use crate::performance_schema::{event_name, files, memory_parts, of_everybody, tables};
+use crate::performance_schema::{files, memory_parts, of_everybody, tables};
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
 use crate::values::{bytes_text, decimal, time, time_text};
@@ -92,7 +93,7 @@ fn file_bytes(instance: &Instance, is_raw: bool) -> Rows {
 fn waits(instance: &Instance, is_raw: bool) -> Rows {
     let figures = of_everybody(instance);
     let mut all: Vec<_> =
-        WAIT_CAUSES.iter().map(|cause| (event_name(*cause), *figures.waits.of(*cause))).collect();
+        WAIT_CAUSES.iter().map(|cause| (wait_name(*cause), *figures.waits.of(*cause))).collect();
     all.retain(|(_, timings)| timings.count > 0);
     all.sort_by_key(|(_, timings)| std::cmp::Reverse(timings.sum_ns));
     let shown =

@@ -3,6 +3,7 @@ use catalog::Viewer;
 use datum::Value;
 use instance::{Instance, ProcessEntry};
 use std::time::Instant;
+use telemetry::{WaitEvent, picoseconds};
 
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
@@ -95,6 +96,7 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
         let end = if event.end_event_id == 0 { now_ns } else { event.ended_ns };
         end.saturating_sub(event.began_ns)
     });
+    let wait = entry.figures.wait();
     let scans = figures.no_index_used + figures.no_good_index_used > 0;
     vec![
         Value::UInt(u64::from(entry.id.0)),
@@ -107,7 +109,7 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
         running.map_or(Value::Null, shown_text),
         member(1),
         running.map_or(Value::Null, |_| shown_time(since_ns)),
-        Value::Null,
+        progress(entry),
         shown_time(figures.lock_time_ns),
         shown_time(figures.cpu_time_ns),
         Value::UInt(figures.rows_examined),
@@ -125,8 +127,8 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
             _ => Value::Null,
         },
         if is_raw { crate::values::decimal("0") } else { Value::bytes(bytes_text(0)) },
-        Value::Null,
-        Value::Null,
+        optional(wait.as_ref().map(|wait| wait.name)),
+        wait.as_ref().map_or(Value::Null, |wait| wait_time(wait, is_raw)),
         Value::Null,
         open_ns.map_or(Value::Null, shown_time),
         transaction.map_or(Value::Null, |event| {
@@ -140,4 +142,23 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
         Value::Null,
         Value::Null,
     ]
+}
+
+/// Of a hundred, with two digits.
+fn progress(entry: &ProcessEntry) -> Value {
+    let Some((share, _)) = entry.progress() else { return Value::Null };
+    match (share.done.saturating_mul(10_000)).checked_div(share.estimated) {
+        Some(share) => crate::values::decimal(&format!("{}.{:02}", share / 100, share % 100)),
+        None => Value::Null,
+    }
+}
+
+/// How long the last wait was.
+fn wait_time(wait: &WaitEvent, is_raw: bool) -> Value {
+    if wait.end_event_id == 0 {
+        return Value::bytes("Still Waiting");
+    }
+    let Some((began, ended)) = wait.span.began_ns.zip(wait.span.ended_ns) else { return Value::Null };
+    let waited = ended.saturating_sub(began);
+    Value::bytes(if is_raw { picoseconds(waited).to_string() } else { time_text(waited) })
 }

@@ -6,3 +6,4 @@ pub(super) mod gtid_next;
 pub(super) mod logging;
 pub(super) mod observe;
 pub(super) mod profile;
+mod watch;

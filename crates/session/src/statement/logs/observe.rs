@@ -31,6 +31,8 @@ pub(crate) struct Observation {
     pub ended: Option<Instant>,
     before: Marks,
     pub waits: TaskWaits,
+    /// Whether its stages and single waits are told.
+    pub is_watched: bool,
     /// How long it had the thread, if that is measured.
     pub cpu_ns: u64,
     name: &'static str,
@@ -66,12 +68,14 @@ impl Session {
         observed.is_digest_known = false;
         observed.plan_digest = None;
         observed.reads_without_index = false;
+        self.begin_watching();
     }
 
     /// It is none that is summed up.
     pub(crate) fn forget_observation(&mut self) {
         self.observed.began = None;
         self.observed.prepared = None;
+        self.forget_watching();
     }
 
     /// What kind of statement it is; the outermost one says it first.
@@ -102,6 +106,8 @@ impl Session {
     pub(crate) fn end_observation(&mut self, text: &[u8], result: &Result<Done, SqlError>) {
         let prepared = self.observed.prepared.take();
         let Some(began) = self.observed.began.take() else { return };
+        self.end_stages();
+        self.process.forget_stages();
         let now = *self.observed.ended.insert(Instant::now());
         let marks = Marks::of(&self.process.counters).since(&self.observed.before);
         let waits = std::mem::take(&mut self.observed.waits);
@@ -134,9 +140,10 @@ impl Session {
         if let Some(prepared) = prepared {
             prepared.add(ended.elapsed_ns, &ended.figures);
         }
-        if self.instance.telemetry.consumers.is_on() {
+        if self.instance.telemetry.consumers.is_on() && self.process.is_instrumented() {
             self.sum_up(&ended);
         }
+        self.begin_idle();
         self.observe_transaction(&ended);
         self.log_ended(&ended);
         self.note_profile(&ended);
@@ -155,11 +162,14 @@ impl Session {
             digest.add(ended.text, now_us, ended.elapsed_ns, &ended.figures);
         }
         let error = ended.error.map(|error| (error.errno, now_us));
-        let keeps_history = telemetry.consumers.statements_history.load(Relaxed);
-        let keeps_more = telemetry.consumers.statements_history_long.load(Relaxed);
+        let has_history = self.process.has_history();
+        let keeps_history = has_history && telemetry.consumers.statements_history.load(Relaxed);
+        let keeps_more = has_history && telemetry.consumers.statements_history_long.load(Relaxed);
+        let measured = (!telemetry.instruments.all_causes_are_on())
+            .then(|| ended.waits.only(|cause| telemetry.instruments.is_on(cause)));
         let (thread, database) = (u64::from(self.process.id.0), &self.database);
         self.process.figures.end_statement(
-            &ended.waits,
+            measured.as_ref().unwrap_or(&ended.waits),
             error,
             keeps_history,
             |event| {

@@ -13,6 +13,7 @@ use expression::{EvalContext, ReadParameter};
 use parser::Digest;
 use plan::{Plan, PlanKind, TableUsage};
 use telemetry::RowCounts;
+use telemetry::instruments::stages;
 
 use crate::program::Strictness;
 use crate::session::Session;
@@ -94,8 +95,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.observe_plan(prepared);
+        self.enter_stage(stages::OPENING_TABLES);
         let locked = self.enter_plan(prepared).await;
         self.profile_execution();
+        self.enter_execution(&prepared.plan);
         if locked.is_ok() || !self.statements.plan_is_stale() {
             // Once: a plan that is made anew comes here again.
             let counters = &self.process.counters;
@@ -183,6 +186,9 @@ impl Session {
         let busy = self.programs.busy.len();
         self.occupy_tables(plan, is_strict);
         let (instance, process) = (self.instance.clone(), self.process.clone());
+        let thread = u64::from(process.id.0);
+        let keeping =
+            self.observed.is_watched.then(|| instance.telemetry.keeping(thread, process.has_history()));
         // The statement around a program has its own, which must not be asked for this one's warnings.
         let strict = match is_inside_program {
             true => Arc::new(StrictSession::new(self.shared.clone())),
@@ -210,7 +216,7 @@ impl Session {
             Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
         };
         process.counters.add_work(&context.work);
-        count_tables(&process, &context.uses);
+        count_tables(&process, &context.uses, keeping);
         self.programs.busy.truncate(busy);
         let outcome = outcome?;
         if plan.is_change() {
@@ -289,9 +295,11 @@ impl Session {
         if self.transaction.touched {
             count(&self.process.counters.handler_commit);
         }
+        self.enter_stage(stages::COMMIT);
         shield.raise();
         let result = pin!(self.transaction.commit()).await.map_err(transaction_error);
         shield.lower();
+        self.enter_stage(stages::QUERY_END);
         result
     }
 
@@ -347,10 +355,17 @@ fn explicit_of_update(set_id: u64, before: u64) -> u64 {
 }
 
 /// What a statement did with each table, for the figures of its session.
-fn count_tables(process: &instance::ProcessEntry, uses: &executor::TableUses) {
-    let used = uses.all().map(|used| {
+fn count_tables(
+    process: &instance::ProcessEntry,
+    uses: &executor::TableUses,
+    keeping: Option<telemetry::Keeping<'_>>,
+) {
+    let counted = |used: &executor::TableUse| {
         let executor::TableUse { table, index, fetched, inserted, updated, deleted } = *used;
         (table.0, index, RowCounts { fetched, inserted, updated, deleted })
-    });
-    process.figures.count_tables(used);
+    };
+    process.figures.count_tables(uses.all().map(counted));
+    if let Some(keeping) = keeping {
+        process.figures.add_table_io(uses.all().map(counted), keeping);
+    }
 }

@@ -25,6 +25,7 @@ impl Session {
     }
 
     pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
+        self.enter_stage(telemetry::instruments::stages::OPTIMIZING);
         let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
         self.prepare_plan(plan)
     }
