@@ -8,12 +8,14 @@
 pub mod command_counters;
 pub mod connection_info;
 pub mod diagnostics;
+pub mod ended;
 pub mod event_name;
 pub mod guard;
 pub mod open_handlers;
 pub mod outcome;
 pub mod prepared_list;
 pub mod privileges;
+pub mod reach;
 pub mod replication_waits;
 pub mod result;
 pub mod shared_state;

@@ -8,7 +8,7 @@ use datum::Value;
 use instance::logs::{AuditRecord, GeneralRecord, SlowExtra, SlowRecord, unix_micros};
 
 use crate::session::Session;
-use crate::statement::logs::ended::Ended;
+use session_state::ended::Ended;
 use session_state::event_name;
 
 impl Session {

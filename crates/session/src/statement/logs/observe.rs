@@ -14,9 +14,9 @@ use telemetry::{DigestEntry, TransactionEvent};
 
 use crate::session::Session;
 use crate::statement::Done;
-use crate::statement::logs::ended::Ended;
-use crate::statement::logs::ended::Marks;
 use instance::{PreparedPlan, PreparedSight};
+use session_state::ended::Ended;
+use session_state::ended::Marks;
 use session_state::event_name;
 
 /// Where a kept plan keeps the digest of its statements.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use env::{WAIT_CAUSES, WaitCause};
 
 use crate::session::Session;
-use crate::statement::logs::ended::Ended;
+use session_state::ended::Ended;
 
 /// A statement that was profiled.
 #[derive(Clone, Debug)]

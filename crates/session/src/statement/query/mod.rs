@@ -11,6 +11,5 @@ pub(super) mod plan_cache;
 pub(super) mod plan_tables;
 pub(super) mod planned;
 pub(super) mod planning;
-pub(super) mod reach;
 pub(super) mod safe_updates;
 pub(super) mod statement_settings;

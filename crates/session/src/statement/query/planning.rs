@@ -14,8 +14,8 @@ use schema::TriggerEvent;
 use crate::session::Session;
 use crate::statement::Request;
 use crate::statement::query::plan_tables::{lock_of, lock_of_view};
-use crate::statement::query::reach::Reach;
 use instance::{PlanShape, PreparedPlan};
+use session_state::reach::Reach;
 use session_state::result::{conversions, shape_of};
 
 impl Session {

@@ -13,8 +13,8 @@ use crate::session::Session;
 use crate::statement::Done;
 use crate::statement::dispatch::is_account_statement;
 use crate::statement::query::plan_tables::{lock_of, lock_of_view};
-use crate::statement::query::reach::Reach;
 use definition::TableName;
+use session_state::reach::Reach;
 
 /// What LOCK TABLES holds for a session.
 #[derive(Default)]

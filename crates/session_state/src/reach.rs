@@ -10,7 +10,7 @@ use plan::{DuplicateRule, Plan, PlanKind, TableUsage};
 use schema::{ReferentialAction, TableDef, TableId};
 use table::{ParentLink, Relations, TableResolver};
 
-pub(in crate::statement) struct Reach<'c> {
+pub struct Reach<'c> {
     catalog: &'c Catalog,
     locks: BTreeMap<LockName, LockMode>,
     related: BTreeMap<TableId, Option<Arc<Relations>>>,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use telemetry::StatementFigures;
 
 /// A statement that has ended.
-pub(crate) struct Ended<'a> {
+pub struct Ended<'a> {
     pub name: &'static str,
     pub text: &'a [u8],
     pub elapsed_ns: u64,
@@ -22,10 +22,10 @@ pub(crate) struct Ended<'a> {
 
 /// The session's counters at one moment.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Marks([u64; 17]);
+pub struct Marks([u64; 17]);
 
 impl Marks {
-    pub(super) fn of(counters: &Counters) -> Marks {
+    pub fn of(counters: &Counters) -> Marks {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         Marks([
             load(&counters.created_tmp_tables),
@@ -48,13 +48,13 @@ impl Marks {
         ])
     }
 
-    pub(super) fn since(&self, before: &Marks) -> Marks {
+    pub fn since(&self, before: &Marks) -> Marks {
         let mut differences = self.0;
         differences.iter_mut().zip(before.0).for_each(|(now, before)| *now = now.wrapping_sub(before));
         Marks(differences)
     }
 
-    pub(super) fn figures(&self) -> StatementFigures {
+    pub fn figures(&self) -> StatementFigures {
         let at = &self.0;
         StatementFigures {
             created_tmp_tables: at[0],
