@@ -258,6 +258,8 @@ fn a_page_that_returns_is_always_seen_by_a_checkpoint() {
         }
         let page = pool.page_logs().absent_pages()[0];
         let frame = FreeFrame::new(&pool, pool.take_frame().await.unwrap()).into_index();
+        // As its loader does, who makes it known under the latch.
+        pool.frame(frame).latch.lock_exclusive();
         let mut since = Lsn::ZERO;
         let mark = |rec_lsn| {
             since = rec_lsn;
