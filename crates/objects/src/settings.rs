@@ -131,7 +131,7 @@ mod tests {
             "AWS_REGION" => Some("eu-central-1".into()),
             _ => None,
         });
-        settings.ok().expect("complete")
+        settings.expect("complete")
     }
 
     #[test]
