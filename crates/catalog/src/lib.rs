@@ -39,7 +39,7 @@ pub use gate::Gate;
 pub use global_lock::{ClosedGate, Passage};
 pub use live_program::LiveProgram;
 pub use metadata_lock::{
-    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
+    Acquire, Drain, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
 };
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,

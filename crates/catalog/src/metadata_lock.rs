@@ -8,6 +8,7 @@
 //!
 //! Definitions ask in steps (`acquire_politely`): who has the lock already passes such a request. One that takes too long steps
 //! aside for a while (`acquire_aside`): then everybody passes it, and it still has the lock as soon as nobody else needs it.
+//! Who only has to outlast those who are there (`drain`) is in nobody's way.
 //!
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
@@ -27,7 +28,7 @@ use env::{TimedWait, WaitCause, WaitObject};
 use parking_lot::Mutex;
 
 use crate::gate::{Gate, GateState};
-use queue::{LockTable, Manner, Waiter};
+use queue::{DrainWaiter, LockTable, Manner, Waiter};
 
 pub use name::{LockDeadlock, LockMode, LockName, LockOwner};
 
@@ -96,6 +97,24 @@ impl MetadataLocks {
     /// The same, letting everybody pass.
     pub fn acquire_aside(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
         self.ask(owner, name, mode, Manner::Aside)
+    }
+
+    /// Waits until those have ended who have the lock now in a mode that conflicts with `mode`. Everybody else comes and goes, and
+    /// nothing is taken.
+    pub fn drain(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Drain {
+        let newest = self.table.lock().newest(&name);
+        Drain { locks: self.clone(), owner, name, mode, newest, wait: None }
+    }
+
+    /// Whether somebody has had one of these for longer than `age` whom a request would wait for.
+    pub fn have_old_holder(
+        &self,
+        owner: LockOwner,
+        names: &[(LockName, LockMode)],
+        age: std::time::Duration,
+    ) -> bool {
+        let table = self.table.lock();
+        names.iter().any(|(name, mode)| table.has_old_holder(owner, name, *mode, age))
     }
 
     fn ask(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode, manner: Manner) -> Acquire {
@@ -196,6 +215,43 @@ impl Future for Acquire {
             this.wait = Some(TimedWait::begin(WaitCause::MetadataLock, || wait_object(&this.name)));
         }
         Poll::Pending
+    }
+}
+
+/// See `MetadataLocks::drain`. May be polled again after it was left waiting.
+pub struct Drain {
+    locks: Arc<MetadataLocks>,
+    owner: LockOwner,
+    name: LockName,
+    mode: LockMode,
+    newest: u64,
+    wait: Option<TimedWait>,
+}
+
+impl Future for Drain {
+    type Output = Result<(), LockDeadlock>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let waker = Some(context.waker().clone());
+        let waiter = DrainWaiter { owner: this.owner, mode: this.mode, newest: this.newest, waker };
+        match this.locks.table.lock().poll_drain(&this.name, waiter) {
+            Ok(false) => {
+                let begin = || TimedWait::begin(WaitCause::MetadataLock, || wait_object(&this.name));
+                this.wait.get_or_insert_with(begin);
+                Poll::Pending
+            }
+            ended => {
+                this.wait = None;
+                Poll::Ready(ended.map(drop))
+            }
+        }
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.locks.table.lock().forget_drain(&self.name, self.owner);
     }
 }
 

@@ -131,3 +131,34 @@ fn every_option_can_be_given_its_default() {
     let options: Vec<_> = options.iter().map(String::as_str).collect();
     TestServer::start_in(directory, &options).log_in().ping().expect("served");
 }
+
+#[test]
+fn single_waits_for_files_are_told() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    client.execute_all(&[
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY)",
+        "INSERT INTO d.t VALUES (1)",
+    ]);
+    let count = |client: &mut support::RawClient, of: &str| {
+        support::number(client, &format!("SELECT COUNT(*) FROM {of}"))
+    };
+    assert_eq!(count(&mut client, "sys.latest_file_io"), 0, "nothing is made by default");
+    client.execute_all(&[
+        "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name LIKE 'events_waits%'",
+        "INSERT INTO d.t VALUES (2)",
+        "UPDATE performance_schema.setup_consumers SET enabled = 'NO' WHERE name LIKE 'events_waits%'",
+        "INSERT INTO d.t VALUES (3)",
+    ]);
+    let rows = client.query(
+        "SELECT event_name, SUBSTRING_INDEX(object_name, '/', -1), object_type, operation, timer_wait > 0, \
+         end_event_id >= event_id, nesting_event_type FROM performance_schema.events_waits_history_long \
+         WHERE event_name LIKE 'wait/io/file/%'",
+    );
+    let wanted = ["wait/io/file/innodb/innodb_log_file", "log", "FILE", "sync", "1", "1", "STATEMENT"];
+    let wanted = wanted.map(|text| Some(text.to_owned())).to_vec();
+    assert_eq!(rows.expect("rows"), [wanted]);
+    let rows = client.query("SELECT file, operation FROM sys.latest_file_io").expect("rows");
+    assert_eq!(rows, [[Some("@@datadir/log".to_owned()), Some("sync".to_owned())]]);
+}

@@ -18,6 +18,9 @@ use super::backlog::{Backlog, decode};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
 
+/// So many records are taken up before those who write are let go on, and others have their turn.
+const GIVEN_AT_ONCE: usize = 32;
+
 /// Records of nobody: those that come again because of a rival.
 const NO_WRITER: u64 = 0;
 
@@ -61,6 +64,8 @@ pub(super) struct CatchUp {
     pub work: BuildWork,
     /// Changes of other tables that have rounds of their own, behind those of this one: their records are put by together.
     pub followed: Vec<CatchUp>,
+    /// Whether rounds hold those who write.
+    holds: bool,
 }
 
 /// What a round has done.
@@ -74,24 +79,31 @@ struct RoundReport {
 }
 
 impl CatchUp {
-    /// Begins while nobody writes to the table; writers may come once this is done, if there is a stream. The result's
-    /// reader sees what the stream does not tell.
-    pub async fn begin(
-        change: &SchemaChange,
+    /// Those who begin to write from now on tell of it, if there is a stream.
+    pub fn attach(
         table: &Arc<TableHandle>,
         stream: Option<ChangeStream>,
         work: BuildWork,
-    ) -> Result<(CatchUp, Transaction), SqlError> {
-        let engine = change.shared_engine();
-        let to_sql = |error| table_error(table.definition(), error);
-        // What the last life left undone writes to the table as well.
-        engine.wait_for_unfinished(table.layout().tree).await.map_err(to_sql)?;
-        engine.settle_commits().await.map_err(to_sql)?;
+        followed: Vec<CatchUp>,
+    ) -> CatchUp {
         let stream = stream.map(|stream| table.attach_stream(stream));
+        let backlog = Backlog::new(&work.space);
+        CatchUp { table: table.clone(), stream, backlog, work, followed, holds: true }
+    }
+
+    /// When those have ended who wrote before: the result sees all that the stream does not tell. It may see some of what the
+    /// stream tells, too; taking that up again changes nothing.
+    pub async fn take_snapshot(&self, change: &SchemaChange) -> Result<Transaction, SqlError> {
+        let engine = change.shared_engine();
+        let to_sql = |error| table_error(self.table.definition(), error);
+        // What the last life left undone writes to the table as well.
+        for table in std::iter::once(&self.table).chain(self.followed.iter().map(|other| &other.table)) {
+            engine.wait_for_unfinished(table.layout().tree).await.map_err(to_sql)?;
+        }
+        engine.settle_commits().await.map_err(to_sql)?;
         let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         reader.take_snapshot();
-        let backlog = Backlog::new(&work.space);
-        Ok((CatchUp { table: table.clone(), stream, backlog, work, followed: Vec::new() }, reader))
+        Ok(reader)
     }
 
     /// Keeps what the streams have for later, so that their memory stays small.
@@ -110,8 +122,15 @@ impl CatchUp {
         }
     }
 
-    /// Those who write are not held, until the next round.
-    pub fn release(&self) {
+    /// From now on rounds hold those who write, or do not.
+    pub fn set_holding(&mut self, holds: bool) {
+        self.holds = holds;
+        for other in &mut self.followed {
+            other.set_holding(holds);
+        }
+        if holds {
+            return;
+        }
         if let Some(attached) = &self.stream {
             attached.stream().release();
         }
@@ -167,7 +186,9 @@ impl CatchUp {
         let mut reader = engine.begin(Isolation::ReadCommitted, AccessMode::ReadOnly);
         let mut round = self.backlog.begin_round().await?;
         let mut report = RoundReport::default();
-        stream.hold();
+        if self.holds {
+            stream.hold();
+        }
         loop {
             let records = round.next().await?;
             if records.is_empty() {
@@ -176,9 +197,7 @@ impl CatchUp {
                 return Ok(report);
             }
             reader.begin_statement();
-            let before = report.records;
             self.apply(target, (&mut *change, &mut reader), (&records, &open), &mut report).await?;
-            stream.give(records.len(), report.records - before);
             self.put_by().await?;
             env::yield_now().await;
         }
@@ -192,6 +211,9 @@ impl CatchUp {
         (records, open): (&EntryBatch, &BTreeSet<u64>),
         report: &mut RoundReport,
     ) -> Result<(), SqlError> {
+        let stream = self.stream.as_ref().map(|attached| attached.stream().clone());
+        // Little by little, as those who write wait for it.
+        let give = |seen, taken| stream.iter().for_each(|stream| stream.give(seen, taken));
         let mut ended = Vec::new();
         for (key, rest) in records.iter() {
             let record = decode(key, rest)?;
@@ -203,7 +225,13 @@ impl CatchUp {
             ended.push(record);
         }
         report.records += ended.len();
+        give(records.len() - ended.len(), 0);
         for (position, record) in ended.iter().enumerate() {
+            if position % GIVEN_AT_ONCE == GIVEN_AT_ONCE - 1 || position + 1 == ended.len() {
+                let given = position % GIVEN_AT_ONCE + 1;
+                give(given, given);
+                env::yield_now().await;
+            }
             // In the order of their keys: the last of a row's records does for all.
             if ended.get(position + 1).is_some_and(|next| next.row_key == record.row_key) {
                 continue;

@@ -36,8 +36,8 @@ pub struct TableCopy<'c> {
 }
 
 impl<'c> TableCopy<'c> {
-    /// Begins while nobody writes to the table. With `online`, writers may come once this is done.
-    pub async fn begin(
+    /// Begins to follow those who write, with `online`.
+    pub async fn attach(
         change: &mut SchemaChange,
         (before, after): (&Arc<TableHandle>, &ReadyTable),
         (keys, converter): (CopiedKeys, &'c mut dyn RowConverter),
@@ -49,10 +49,26 @@ impl<'c> TableCopy<'c> {
             false => None,
         };
         let stream = online.then(|| ChangeStream::new(Vec::new(), true));
-        let (catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
+        let catch_up = CatchUp::attach(before, stream, work, Vec::new());
         let (before, after) = (before.clone(), after.clone());
         let rows = NewRows::new((before, after), (keys, converter), key_map);
-        Ok(TableCopy { rows, reader: Some(reader), catch_up })
+        Ok(TableCopy { rows, reader: None, catch_up })
+    }
+
+    /// When those have ended who wrote before the attachment.
+    pub async fn take_snapshot(&mut self, change: &SchemaChange) -> Result<(), SqlError> {
+        self.reader = Some(self.catch_up.take_snapshot(change).await?);
+        Ok(())
+    }
+
+    /// For who waits: keeps what those who write tell, who would wait themselves in the end.
+    pub async fn put_by(&mut self) -> Result<(), SqlError> {
+        self.catch_up.put_by().await
+    }
+
+    /// From now on rounds hold those who write, or do not.
+    pub fn set_holding(&mut self, holds: bool) {
+        self.catch_up.set_holding(holds);
     }
 
     /// Writes the rows of the snapshot; gives their number.
@@ -137,11 +153,6 @@ impl<'c> TableCopy<'c> {
     /// Takes up what has changed; gives how much that was.
     pub async fn catch_up(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError> {
         self.catch_up.round(&mut self.rows, change).await
-    }
-
-    /// Nobody is held while no rounds go on.
-    pub fn release(&self) {
-        self.catch_up.release();
     }
 
     /// Takes up the rest while nobody writes.

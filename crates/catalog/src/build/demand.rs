@@ -123,11 +123,11 @@ impl LostKeys {
         self.parent.definition()
     }
 
-    /// Begins to watch the parent while nobody writes to it; before the rows of the child are read.
-    pub async fn follow(self, change: &SchemaChange, work: &BuildWork) -> Result<FollowedParent, SqlError> {
+    /// Begins to watch the parent. Those who wrote to it before have to end before the rows of the child are read.
+    pub fn follow(self, work: &BuildWork) -> FollowedParent {
         let stream = ChangeStream::new(self.columns.clone(), false);
-        let (changes, _) = CatchUp::begin(change, &self.parent, Some(stream), work.clone()).await?;
-        Ok(FollowedParent { keys: self, changes })
+        let changes = CatchUp::attach(&self.parent, Some(stream), work.clone(), Vec::new());
+        FollowedParent { keys: self, changes }
     }
 }
 

@@ -38,16 +38,15 @@ struct NewIndexes<'c> {
 }
 
 impl<'c> IndexBuild<'c> {
-    /// Begins while nobody writes to the table. With `online`, the parents that are demanded are `followed` already. `sources` says which columns of the table as it was those of `after` are. With
-    /// `online`, writers may come once this is done.
-    pub async fn begin(
-        change: &SchemaChange,
+    /// Begins to follow those who write, with `online`; then the parents that are demanded are `followed` already. `sources` says
+    /// which columns of the table as it was those of `after` are.
+    pub fn attach(
         before: &Arc<TableHandle>,
         (after, sources): (&Arc<TableHandle>, &[Option<usize>]),
         (indexes, demands): (Vec<usize>, Demands<'c>),
         (online, followed): (bool, Vec<FollowedParent>),
         work: BuildWork,
-    ) -> Result<IndexBuild<'c>, SqlError> {
+    ) -> IndexBuild<'c> {
         let layouts = indexes.iter().map(|index| &after.layout().indexes[*index]);
         let mut columns = demands.columns(after.definition().columns.len());
         columns.extend(layouts.flat_map(|layout| layout.parts.iter().map(|part| part.column)));
@@ -58,11 +57,26 @@ impl<'c> IndexBuild<'c> {
         let known = |column: &usize| sources[*column].map(|before| (*column, before));
         let (columns, before_columns) = columns.iter().filter_map(known).unzip();
         let stream = online.then(|| ChangeStream::new(before_columns, false));
-        let (mut catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
         let (lost_keys, changes) = followed.into_iter().map(|parent| (parent.keys, parent.changes)).unzip();
-        catch_up.followed = changes;
+        let catch_up = CatchUp::attach(before, stream, work, changes);
         let indexes = NewIndexes { after: after.clone(), indexes, demands, columns, projection };
-        Ok(IndexBuild { indexes, reader: Some(reader), catch_up, lost_keys })
+        IndexBuild { indexes, reader: None, catch_up, lost_keys }
+    }
+
+    /// When those have ended who wrote before the attachment.
+    pub async fn take_snapshot(&mut self, change: &SchemaChange) -> Result<(), SqlError> {
+        self.reader = Some(self.catch_up.take_snapshot(change).await?);
+        Ok(())
+    }
+
+    /// For who waits: keeps what those who write tell, who would wait themselves in the end.
+    pub async fn put_by(&mut self) -> Result<(), SqlError> {
+        self.catch_up.put_by().await
+    }
+
+    /// From now on rounds hold those who write, or do not.
+    pub fn set_holding(&mut self, holds: bool) {
+        self.catch_up.set_holding(holds);
     }
 
     /// Checks the snapshot's rows and writes their entries; gives their number.
@@ -123,12 +137,6 @@ impl<'c> IndexBuild<'c> {
             records += parent.round(keys, change).await?;
         }
         Ok(records)
-    }
-
-    /// Nobody is held while no rounds go on.
-    pub fn release(&self) {
-        self.catch_up.release();
-        self.catch_up.followed.iter().for_each(CatchUp::release);
     }
 
     /// Takes up the rest while nobody writes, to the parents neither.

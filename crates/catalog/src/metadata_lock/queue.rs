@@ -3,6 +3,7 @@
 //! Invariant: a lock keeps its place while somebody needs it. Called by `metadata_lock`, under its mutex.
 use std::collections::VecDeque;
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use foldhash::{HashMap, HashSet};
 
@@ -29,6 +30,19 @@ pub(super) struct LockTable {
 pub(super) struct Lock {
     pub(super) holders: Vec<Holder>,
     pub(super) queue: VecDeque<Waiter>,
+    /// Those who wait for others to end, and are in nobody's way.
+    drains: Vec<DrainWaiter>,
+    /// How many holders there have been.
+    granted: u64,
+}
+
+/// Waits for holders that are there already.
+pub(super) struct DrainWaiter {
+    pub(super) owner: LockOwner,
+    pub(super) mode: LockMode,
+    /// The last of them.
+    pub(super) newest: u64,
+    pub(super) waker: Option<Waker>,
 }
 
 pub(super) struct Holder {
@@ -36,6 +50,9 @@ pub(super) struct Holder {
     pub(super) mode: LockMode,
     /// How many guards hold it.
     count: u32,
+    /// Which of the lock's holders it is, and since when.
+    number: u64,
+    since: Instant,
 }
 
 /// Whom a request lets pass.
@@ -157,7 +174,7 @@ impl LockTable {
     /// error. False when there are none.
     pub(super) fn refuse_others(&mut self, owner: LockOwner, name: &LockName) -> bool {
         let Some(place) = self.places.get(name) else { return false };
-        let Lock { holders, queue } = &mut self.locks[*place];
+        let Lock { holders, queue, .. } = &mut self.locks[*place];
         let mut refused = false;
         for waiter in queue.iter_mut().filter(|waiter| waiter.owner != owner) {
             if holders.iter().any(|holder| holder.owner == waiter.owner) {
@@ -200,6 +217,7 @@ impl LockTable {
         let lock = &mut self.locks[place];
         leave(lock);
         lock.grant_waiting(&mut self.waiting);
+        lock.drains.iter_mut().filter_map(|drain| drain.waker.take()).for_each(Waker::wake);
         if !lock.is_idle() {
             return;
         }
@@ -234,14 +252,66 @@ impl LockTable {
             if !visited.insert(blocker) {
                 continue;
             }
-            if let Some(awaited) = self.waiting.get(&blocker)
-                && let Some(lock) = self.lock(awaited)
-                && let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker)
-            {
+            let Some(awaited) = self.waiting.get(&blocker) else { continue };
+            let Some(lock) = self.lock(awaited) else { continue };
+            if let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker) {
                 to_visit.extend(self.blockers(blocker, awaited, waiter.mode, Some(waiter.ticket)));
+            } else if let Some(drain) = lock.drains.iter().find(|drain| drain.owner == blocker) {
+                to_visit.extend(lock.drained(drain.owner, drain.mode, drain.newest));
             }
         }
         visited
+    }
+
+    /// The number of the newest holder; 0 if nobody has it.
+    pub(super) fn newest(&self, name: &LockName) -> u64 {
+        self.lock(name).map_or(0, |lock| lock.granted)
+    }
+
+    /// Whether those who are waited for have ended; if not, the waiter is told when it may be so.
+    pub(super) fn poll_drain(&mut self, name: &LockName, waiter: DrainWaiter) -> Result<bool, LockDeadlock> {
+        let owner = waiter.owner;
+        let Some(&place) = self.places.get(name) else {
+            self.waiting.remove(&owner);
+            return Ok(true);
+        };
+        let left = self.locks[place].drained(owner, waiter.mode, waiter.newest);
+        self.locks[place].drains.retain(|drain| drain.owner != owner);
+        if left.is_empty() {
+            self.waiting.remove(&owner);
+            return Ok(true);
+        }
+        let is_first = self.waiting.insert(owner, name.clone()).is_none();
+        self.locks[place].drains.push(waiter);
+        if is_first && self.awaited(left).contains(&owner) && !self.refuse_others(owner, name) {
+            return Err(LockDeadlock);
+        }
+        Ok(false)
+    }
+
+    pub(super) fn forget_drain(&mut self, name: &LockName, owner: LockOwner) {
+        let Some(&place) = self.places.get(name) else { return };
+        let drains = &mut self.locks[place].drains;
+        let before = drains.len();
+        drains.retain(|drain| drain.owner != owner);
+        if drains.len() < before {
+            self.waiting.remove(&owner);
+        }
+    }
+
+    /// Whether one of those that a request would wait for has had the lock for so long that it is not to be expected to end soon.
+    /// A request that would wait for ever is to be told so at once.
+    pub(super) fn has_old_holder(
+        &self,
+        owner: LockOwner,
+        name: &LockName,
+        mode: LockMode,
+        age: Duration,
+    ) -> bool {
+        let Some(lock) = self.lock(name) else { return false };
+        let mut others =
+            lock.holders.iter().filter(|holder| holder.owner != owner && conflict(holder.mode, mode));
+        others.any(|holder| holder.since.elapsed() > age) && !self.would_deadlock(owner, name, mode)
     }
 
     /// Who must go before this request can be granted.
@@ -272,6 +342,12 @@ impl Lock {
     /// Nobody needs it.
     fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    /// Those of the holders up to `newest` that are in the way of this mode.
+    fn drained(&self, owner: LockOwner, mode: LockMode, newest: u64) -> Vec<LockOwner> {
+        let others = self.holders.iter().filter(|holder| holder.owner != owner && holder.number <= newest);
+        others.filter(|holder| conflict(holder.mode, mode)).map(|holder| holder.owner).collect()
     }
 
     fn is_upgrading(&self, owner: LockOwner) -> bool {
@@ -327,7 +403,11 @@ impl Lock {
     fn hold(&mut self, owner: LockOwner, mode: LockMode) {
         match self.holders.iter_mut().find(|holder| holder.owner == owner && holder.mode == mode) {
             Some(holder) => holder.count += 1,
-            None => self.holders.push(Holder { owner, mode, count: 1 }),
+            None => {
+                self.granted += 1;
+                let (number, since) = (self.granted, Instant::now());
+                self.holders.push(Holder { owner, mode, count: 1, number, since });
+            }
         }
     }
 }

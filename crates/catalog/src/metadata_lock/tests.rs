@@ -264,3 +264,46 @@ fn a_definition_passes_nobody_whom_it_waits_for() {
     assert!(poll_once(stop.as_mut()).is_some(), "in front of the definition");
     drop(reader);
 }
+
+#[test]
+fn a_drain_waits_for_those_who_are_there_and_stops_nobody() {
+    let locks = Arc::new(MetadataLocks::default());
+    let alter = take(&locks, 1, "t", LockMode::Upgradable).unwrap();
+    let writer = take(&locks, 2, "t", LockMode::SharedWrite).unwrap();
+    let _reader = take(&locks, 3, "t", LockMode::Shared).unwrap();
+    let mut drain = pin!(locks.drain(LockOwner(1), name("t"), LockMode::NoWrite));
+    let mut poll = || drain.as_mut().poll(&mut Context::from_waker(Waker::noop())).map(|done| done.is_ok());
+    assert_eq!(poll(), Poll::Pending);
+    assert_eq!(locks.awaited(LockOwner(1)), Some(name("t")));
+    let later = take(&locks, 4, "t", LockMode::SharedWrite).expect("nobody waits for a drain");
+    assert_eq!(poll(), Poll::Pending);
+    drop(writer);
+    assert_eq!(poll(), Poll::Ready(true), "who came later does not count");
+    assert_eq!(locks.awaited(LockOwner(1)), None);
+    // The same session again is somebody else.
+    let again = take(&locks, 2, "t", LockMode::SharedWrite).unwrap();
+    drop((again, later, alter));
+}
+
+#[test]
+fn who_waits_for_a_drain_that_waits_for_him_is_told() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _alter = take(&locks, 1, "t", LockMode::Upgradable).unwrap();
+    let _writer = take(&locks, 2, "t", LockMode::SharedWrite).unwrap();
+    let mut drain = pin!(locks.drain(LockOwner(1), name("t"), LockMode::NoWrite));
+    assert!(drain.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let mut other = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::Upgradable));
+    assert_eq!(poll_once(other.as_mut()).map(|result| result.is_err()), Some(true));
+}
+
+#[test]
+fn old_holders_are_seen() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _holder = take(&locks, 2, "t", LockMode::Shared).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let wanted = [(name("t"), LockMode::Exclusive)];
+    let is_old =
+        |owner, age| locks.have_old_holder(LockOwner(owner), &wanted, std::time::Duration::from_millis(age));
+    assert!(is_old(1, 1) && !is_old(1, 60_000));
+    assert!(!is_old(2, 1), "nobody waits for himself");
+}

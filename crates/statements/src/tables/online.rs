@@ -1,8 +1,10 @@
 //! Changes of a table beside those who use it: which locks are held when, and the build of new indexes (decision 0047).
 //!
-//! Invariant: from the first look at the definition to the commit this session alone may change it. Writers are stopped while a
-//! build begins, everybody while it ends, and both requests are made in steps.
+//! Invariant: from the first look at the definition to the commit this session alone may change it. A build begins when those have
+//! ended who wrote before it followed, for which nobody is stopped; everybody is while it ends, which is asked for in steps.
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::{
     BuildWork, CopiedKeys, Demands, FollowedParent, IndexBuild, LockGuard, LockMode, LockName, LostKeys,
@@ -14,10 +16,12 @@ use parser::ast::AlterSpecification;
 use table::{ReadyTable, TableHandle};
 
 use crate::caller::Caller;
-use session::LockSteps;
+use session::{LockSteps, within};
 
 /// A round of so few records is the last but one: the next one goes under the exclusive lock.
 const SHORT_ROUND: usize = 256;
+/// Between two rounds while a lock is asked for.
+const TURN: Duration = Duration::from_millis(5);
 /// When writers are as fast as the build, after so many rounds the rest is done under the lock.
 const ROUNDS_MAX: usize = 64;
 
@@ -106,19 +110,12 @@ impl Caller<'_> {
     }
 
     /// Waits until nobody is in the middle of a change of the tables, and lets nobody begin one while the result lives.
-    async fn exclude_writers(
-        &self,
-        names: &[LockName],
-        followed: &mut [FollowedParent],
-    ) -> Result<Vec<LockGuard>, SqlError> {
+    async fn exclude_writers(&self, names: &[LockName]) -> Result<Vec<LockGuard>, SqlError> {
         let wanted: Vec<_> = names.iter().map(|name| (name.clone(), LockMode::NoWrite)).collect();
         let mut steps = LockSteps::new(self);
         loop {
             if let Some(guards) = self.lock_step(&wanted, &mut steps).await? {
                 return Ok(guards);
-            }
-            for parent in &mut *followed {
-                parent.put_by().await?;
             }
             self.rest(&wanted, &mut steps).await?;
         }
@@ -134,7 +131,7 @@ impl Caller<'_> {
             Concurrency::Nobody => self.exclude_all(locks).await,
             Concurrency::Readers if locks.is_alone => Ok(()),
             Concurrency::Readers => {
-                let guards = self.exclude_writers(&locks.written(), &mut []).await?;
+                let guards = self.exclude_writers(&locks.written()).await?;
                 locks.guards.extend(guards);
                 Ok(())
             }
@@ -156,31 +153,21 @@ impl Caller<'_> {
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
         let sources: Vec<Option<usize>> = sources.iter().map(|source| source.old()).collect();
         let mut followed = Vec::new();
-        let mut stopped = Vec::new();
         if is_online {
             for parent in LostKeys::of(after, &demands, &indexes) {
                 let name = TableName::of(parent.parent()).lock();
-                // One after the other, so that nobody waits for two of them.
-                let _stopped = self.exclude_writers(&[name], &mut followed).await?;
-                followed.push(parent.follow(change, &work).await?);
+                followed.push(parent.follow(&work));
+                self.outlast_writers(&name, &mut Parents(&mut followed)).await?;
             }
-            stopped = self.exclude_writers(locks.table(), &mut followed).await?;
         }
         let built = (indexes, demands);
-        let begun = IndexBuild::begin(change, before, (after, &sources), built, (is_online, followed), work);
-        let mut build = begun.await?;
-        drop(stopped);
-        let count = build.fill(change).await?;
-        let mut end = LockEnd::new(self, locks);
-        while !end.is_alone() {
-            for _ in 0..ROUNDS_MAX {
-                if build.catch_up(change).await? <= SHORT_ROUND {
-                    break;
-                }
-            }
-            build.release();
-            end.try_once(self).await?;
+        let mut build = IndexBuild::attach(before, (after, &sources), built, (is_online, followed), work);
+        if is_online {
+            self.outlast_writers(&locks.table()[0], &mut build).await?;
         }
+        build.take_snapshot(change).await?;
+        let count = build.fill(change).await?;
+        self.catch_up_and_exclude(&mut build, change, locks).await?;
         build.finish(change).await?;
         Ok(count)
     }
@@ -195,24 +182,14 @@ impl Caller<'_> {
     ) -> Result<u64, SqlError> {
         let work = self.build_work(before, after.definition().indexes.len()).await?;
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
-        let stopped = match is_online {
-            true => self.exclude_writers(locks.table(), &mut []).await?,
-            false => Vec::new(),
-        };
-        let begun = TableCopy::begin(change, (before, after), (keys, converter), is_online, work);
-        let mut copy = begun.await?;
-        drop(stopped);
-        let count = copy.fill(change).await?;
-        let mut end = LockEnd::new(self, locks);
-        while !end.is_alone() {
-            for _ in 0..ROUNDS_MAX {
-                if copy.catch_up(change).await? <= SHORT_ROUND {
-                    break;
-                }
-            }
-            copy.release();
-            end.try_once(self).await?;
+        let attached = TableCopy::attach(change, (before, after), (keys, converter), is_online, work);
+        let mut copy = attached.await?;
+        if is_online {
+            self.outlast_writers(&locks.table()[0], &mut copy).await?;
         }
+        copy.take_snapshot(change).await?;
+        let count = copy.fill(change).await?;
+        self.catch_up_and_exclude(&mut copy, change, locks).await?;
         copy.finish(change).await?;
         Ok(count)
     }
@@ -226,30 +203,111 @@ impl Caller<'_> {
     }
 }
 
-/// The requests for the exclusive lock, between which a build goes on catching up.
-struct LockEnd<'l> {
-    locks: &'l mut AlterLocks,
-    wanted: Vec<(LockName, LockMode)>,
-    steps: LockSteps,
+/// What takes up what others write meanwhile.
+trait FollowingBuild {
+    /// One round; gives the number of records.
+    async fn round(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError>;
+    /// Keeps what they tell for later.
+    async fn put_by(&mut self) -> Result<(), SqlError>;
+    /// Whether rounds hold those who write.
+    fn set_holding(&mut self, holds: bool);
 }
 
-impl<'l> LockEnd<'l> {
-    fn new(session: &Caller<'_>, locks: &'l mut AlterLocks) -> LockEnd<'l> {
-        LockEnd { wanted: locks.excluded(), steps: LockSteps::new(session), locks }
+impl FollowingBuild for IndexBuild<'_> {
+    async fn round(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError> {
+        self.catch_up(change).await
     }
 
-    fn is_alone(&self) -> bool {
-        self.locks.is_alone
+    async fn put_by(&mut self) -> Result<(), SqlError> {
+        IndexBuild::put_by(self).await
     }
 
-    async fn try_once(&mut self, session: &Caller<'_>) -> Result<(), SqlError> {
-        match session.lock_step(&self.wanted, &mut self.steps).await? {
-            Some(guards) => {
-                self.locks.guards.extend(guards);
-                self.locks.is_alone = true;
-                Ok(())
-            }
-            None => session.rest(&self.wanted, &mut self.steps).await.map(drop),
+    fn set_holding(&mut self, holds: bool) {
+        IndexBuild::set_holding(self, holds);
+    }
+}
+
+impl FollowingBuild for TableCopy<'_> {
+    async fn round(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError> {
+        self.catch_up(change).await
+    }
+
+    async fn put_by(&mut self) -> Result<(), SqlError> {
+        TableCopy::put_by(self).await
+    }
+
+    fn set_holding(&mut self, holds: bool) {
+        TableCopy::set_holding(self, holds);
+    }
+}
+
+/// Parents that are followed before their child is.
+struct Parents<'p>(&'p mut [FollowedParent]);
+
+impl FollowingBuild for Parents<'_> {
+    async fn round(&mut self, _: &mut SchemaChange) -> Result<usize, SqlError> {
+        Ok(0)
+    }
+
+    async fn put_by(&mut self) -> Result<(), SqlError> {
+        for parent in &mut *self.0 {
+            parent.put_by().await?;
         }
+        Ok(())
+    }
+
+    fn set_holding(&mut self, _: bool) {}
+}
+
+impl Caller<'_> {
+    /// Waits until those have ended who began to write before the build followed. Nobody waits for that.
+    async fn outlast_writers(
+        &self,
+        name: &LockName,
+        build: &mut impl FollowingBuild,
+    ) -> Result<(), SqlError> {
+        let (mut drain, mut steps) = (self.drain(name, LockMode::NoWrite), LockSteps::new(self));
+        while !self.drain_step(&mut drain, &mut steps).await? {
+            build.put_by().await?;
+        }
+        Ok(())
+    }
+
+    /// Rounds until one is short, then the exclusive lock. While that is asked for rounds go on, and hold nobody: who has the table
+    /// has to come to its end, and little is left then.
+    async fn catch_up_and_exclude(
+        &self,
+        build: &mut impl FollowingBuild,
+        change: &mut SchemaChange,
+        locks: &mut AlterLocks,
+    ) -> Result<(), SqlError> {
+        let (wanted, mut steps) = (locks.excluded(), LockSteps::new(self));
+        while !locks.is_alone {
+            build.set_holding(true);
+            for _ in 0..ROUNDS_MAX {
+                if build.round(change).await? <= SHORT_ROUND {
+                    break;
+                }
+            }
+            build.set_holding(false);
+            let granted = {
+                let mut step = pin!(self.lock_step(&wanted, &mut steps));
+                loop {
+                    let turn = within(self.instance().timer(), TURN, step.as_mut()).await;
+                    match turn {
+                        Some(granted) => break granted?,
+                        None => build.round(change).await.map(drop)?,
+                    }
+                }
+            };
+            match granted {
+                Some(guards) => {
+                    locks.guards.extend(guards);
+                    locks.is_alone = true;
+                }
+                None => self.rest(&wanted, &mut steps).await.map(drop)?,
+            }
+        }
+        Ok(())
     }
 }

@@ -2,24 +2,30 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use catalog::{LockGuard, LockMode, LockName};
+use catalog::{Drain, LockGuard, LockMode, LockName};
 use datum::{SqlError, error_code};
 use definition::TableName;
 
 use crate::session::Session;
 use session_state::guard::within;
 
-/// How many times longer than the first one the longest request is.
-const STEPS_MAX: u32 = 8;
 /// How long the others have between two requests.
 const REST: Duration = Duration::from_millis(100);
+/// So many times as long as a request took they have at least.
+const RESTS: u32 = 4;
+/// For this part of the time that a definition has waited it may keep others waiting at once.
+const SHARE: u32 = 10;
 
-/// The requests for one lock, as long as `lock_wait_timeout` in all. The first one keeps others waiting for `ddl_lock_step`. Those
-/// who have the table go on meanwhile, so it takes longer only when one of them does.
+/// The requests for one lock, as long as `lock_wait_timeout` in all. Each keeps others waiting for `ddl_lock_step`, or for a tenth
+/// of the time that has gone by if that is longer. None is made while somebody has had the table for longer than that: it would only
+/// make others wait for him. So who reads waits no longer than a tenth of what the definition has waited, and in the end
+/// it comes to its lock whatever they do.
 pub struct LockSteps {
     step: Duration,
-    step_max: Duration,
     left: Duration,
+    waited: Duration,
+    /// No request before so much time has gone by: the others have four times as long as the last one took.
+    not_before: Duration,
     /// What statements had who waited for another of the locks: it comes first from then on.
     contested: Option<LockName>,
     /// What became free during a rest: who waits behind must not come in between.
@@ -31,12 +37,14 @@ impl LockSteps {
     pub fn new(session: &Session) -> LockSteps {
         let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
         let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
-        LockSteps { step, step_max: step * STEPS_MAX, left, contested: None, kept: None }
+        let (waited, not_before) = (Duration::ZERO, Duration::ZERO);
+        LockSteps { step, left, waited, not_before, contested: None, kept: None }
     }
 
     fn take(&mut self, wanted: Duration) -> Duration {
         let taken = wanted.min(self.left);
         self.left -= taken;
+        self.waited += taken;
         taken
     }
 
@@ -54,10 +62,8 @@ impl LockSteps {
     }
 
     /// How long the next request may take.
-    fn next(&mut self) -> Duration {
-        let step = self.step;
-        self.step = (step + step / 8).min(self.step_max);
-        self.take(step)
+    fn next(&self) -> Duration {
+        self.step.max(self.waited / SHARE)
     }
 }
 
@@ -133,6 +139,12 @@ impl Session {
         Ok(guards)
     }
 
+    /// What is free is taken at any time: nobody is kept waiting.
+    fn try_all(&self, names: &[(LockName, LockMode)]) -> Option<Vec<LockGuard>> {
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        names.iter().map(|(name, mode)| locks.try_acquire(owner, name, *mode)).collect()
+    }
+
     /// One request for all of them, which is given up when it takes too long: what stood behind it goes on. So does who waits for
     /// one of them and has another; a deadlock with what the session has already is error 1213.
     pub async fn lock_step(
@@ -142,7 +154,15 @@ impl Session {
     ) -> Result<Option<Vec<LockGuard>>, SqlError> {
         let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
         // A holder passes the queue, so it stays until all are there.
-        let _kept = steps.kept.take();
+        let kept = steps.kept.take();
+        if let Some(guards) = self.try_all(names) {
+            return Ok(Some(guards));
+        }
+        let limit = steps.next();
+        let waits = steps.waited < steps.not_before || locks.have_old_holder(owner, names, limit);
+        if waits && kept.is_none() {
+            return Ok(None);
+        }
         let ordered: Vec<_> = steps.ordered(names).collect();
         let all = async {
             let mut guards = Vec::with_capacity(names.len());
@@ -158,7 +178,8 @@ impl Session {
             }
             Ok(guards)
         };
-        let limit = steps.next();
+        let limit = steps.take(limit);
+        steps.not_before = steps.waited + limit * RESTS;
         match within(self.instance.timer(), limit, all).await {
             Some(Ok(guards)) => Ok(Some(guards)),
             Some(Err(None)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
@@ -187,6 +208,22 @@ impl Session {
         // Whom it would wait for ever is told by the next step.
         let rested = within(self.instance.timer(), steps.take(REST), aside).await;
         Ok(rested.and_then(Result::ok))
+    }
+
+    /// Waits for a while until those have ended who had the lock when the waiting began; false if there are some left. Everybody else
+    /// comes and goes.
+    pub async fn drain_step(&self, drain: &mut Drain, steps: &mut LockSteps) -> Result<bool, SqlError> {
+        match within(self.instance.timer(), steps.take(REST / 2), drain).await {
+            Some(Ok(())) => Ok(true),
+            Some(Err(catalog::LockDeadlock)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            None if steps.left.is_zero() => Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain()),
+            None => Ok(false),
+        }
+    }
+
+    /// See `MetadataLocks::drain`.
+    pub fn drain(&self, name: &LockName, mode: LockMode) -> Drain {
+        self.instance.catalog().locks().drain(self.lock_owner(), name.clone(), mode)
     }
 
     /// For a statement that changes accounts.
