@@ -44,7 +44,7 @@ impl State {
     fn end_idle(&mut self, now_ns: u64, keeping: Keeping<'_>) {
         let is_idle = |wait: &WaitEvent| wait.name == IDLE && wait.end_event_id == 0;
         let Some(mut idle) = self.single.wait.take_if(|wait| is_idle(wait)) else { return };
-        idle.end_event_id = self.next_event_id;
+        idle.end_event_id = idle.event_id;
         idle.span.ended_ns = idle.span.began_ns.map(|_| now_ns);
         self.single.end_wait(idle, keeping);
     }
@@ -123,7 +123,7 @@ impl SessionFigures {
             if is_running {
                 state.single.begin_wait(event, keeping);
             } else {
-                event.end_event_id = state.next_event_id;
+                event.end_event_id = event.event_id;
                 event.span.ended_ns = event.span.began_ns.and(told.ended_ns);
                 state.single.end_wait(event, keeping);
             }

@@ -41,16 +41,22 @@ impl Caller<'_> {
         }
         self.require_table(Privilege::Update.into(), &name.database, &table)?;
         let rows = self.matching_rows(&table, update.filter.map(|filter| filter.span), request).await?;
-        let mut changed = 0;
+        let mut wanted = Vec::new();
         for assignment in update.assignments {
             let (value, column_type) = self.evaluate_one(&assignment.value, request, shield).await?;
             let text = match &value {
                 Value::Bytes(_) => String::from_utf8_lossy(&value.to_text(&column_type)).into_owned(),
                 other => text_of(other),
             };
-            for row in &rows {
-                changed += self.set_up(&table, row, assignment.column.name, &text)?;
+            wanted.push((assignment.column.name, text));
+        }
+        let mut changed = 0;
+        for row in &rows {
+            let mut is_changed = false;
+            for (column, text) in &wanted {
+                is_changed |= self.set_up(&table, row, column, text)? > 0;
             }
+            changed += u64::from(is_changed);
         }
         let info = format!("Rows matched: {}  Changed: {changed}  Warnings: 0", rows.len());
         Ok(Some(Done::Ok(Effects { affected_rows: changed, info: info.into(), ..Effects::default() })))
@@ -63,7 +69,7 @@ impl Caller<'_> {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Option<Done>, SqlError> {
-        if !self.is_actors(insert.table) {
+        if !self.is_actors(insert.table, "INSERT")? {
             return Ok(None);
         }
         self.require_table(Privilege::Insert.into(), "performance_schema", ACTORS)?;
@@ -116,7 +122,7 @@ impl Caller<'_> {
         request: Request<'_>,
     ) -> Result<Option<Done>, SqlError> {
         let DeleteTarget::Single(table) = delete.target else { return Ok(None) };
-        if !self.is_actors(table.name) {
+        if !self.is_actors(table.name, "DELETE")? {
             return Ok(None);
         }
         self.require_table(Privilege::Delete.into(), "performance_schema", ACTORS)?;
@@ -126,10 +132,18 @@ impl Caller<'_> {
         Ok(Some(Done::Ok(Effects { affected_rows, ..Effects::default() })))
     }
 
-    fn is_actors(&self, table: ObjectName<'_>) -> bool {
-        self.table_name(table).is_ok_and(|name| {
-            name.database.eq_ignore_ascii_case("performance_schema") && name.name.eq_ignore_ascii_case(ACTORS)
-        })
+    /// False for tables elsewhere; error 1142 for those of `performance_schema` whose rows are not changed.
+    fn is_actors(&self, table: ObjectName<'_>, command: &str) -> Result<bool, SqlError> {
+        let name = self.table_name(table).ok();
+        let Some(name) = name.filter(|name| name.database.eq_ignore_ascii_case("performance_schema")) else {
+            return Ok(false);
+        };
+        let is_there = self.instance().virtual_tables.find(&name.database, &name.name).is_some();
+        if !is_there || name.name.eq_ignore_ascii_case(ACTORS) {
+            return Ok(is_there);
+        }
+        let (user, host) = (&self.connection().user, &self.connection().host);
+        Err(error_code::ER_TABLEACCESS_DENIED_ERROR.with(&[&command, user, host, &name.name]))
     }
 
     /// The rows that the condition lets through.
@@ -163,6 +177,10 @@ impl Caller<'_> {
 
     /// How many rows changed: one or none. Error 1235 for what would stop measuring, or begin what is not measured.
     fn set_up(&self, table: &str, row: &SetupRow, column: &str, value: &str) -> Result<u64, SqlError> {
+        let column = column.to_ascii_lowercase();
+        if !matches!(column.as_str(), "enabled" | "timed" | "history" | "instrumented") {
+            return Err(error_code::ER_WRONG_PERFSCHEMA_USAGE.plain());
+        }
         let is_on = match value.to_ascii_uppercase().as_str() {
             "YES" => true,
             "NO" => false,
@@ -173,7 +191,6 @@ impl Caller<'_> {
             let what = format!("performance_schema.{table} SET {column} = '{value}' for {name}");
             Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]))
         };
-        let column = column.to_ascii_lowercase();
         match (table, column.as_str()) {
             ("setup_consumers", "enabled") => match telemetry.consumers.switch(name) {
                 Some(switch) => Ok(u64::from(switch.swap(is_on, Relaxed) != is_on)),

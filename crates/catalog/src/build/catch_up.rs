@@ -18,6 +18,9 @@ use super::backlog::{Backlog, decode};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
 
+/// Each of the sessions on the build's thread has so many turns for one of the build, while that reads, sorts and writes.
+const TURNS_OF_OTHERS: usize = 4;
+
 /// So many records are taken up before those who write are let go on, and others have their turn.
 const GIVEN_AT_ONCE: usize = 32;
 
@@ -29,7 +32,10 @@ impl Pause for CatchUp {
     fn pause<'a>(&'a mut self, _: usize) -> Pin<Box<dyn Future<Output = Result<(), SqlError>> + 'a>> {
         Box::pin(async {
             self.put_by().await?;
-            env::yield_now().await;
+            // Nobody is held yet, so nobody waits for this to be done: most of the thread is the others'.
+            for _ in 0..TURNS_OF_OTHERS {
+                env::yield_now().await;
+            }
             Ok(())
         })
     }

@@ -33,7 +33,7 @@ use crate::progress::Progress;
 /// Memory for the sorts of one build.
 const SORT_BYTES: usize = 32 << 20;
 /// Rows between two turns for others.
-const BATCH_ROWS: usize = 256;
+const BATCH_ROWS: usize = 128;
 
 /// What a build works with.
 #[derive(Clone)]

@@ -295,7 +295,9 @@ impl Session {
         if self.transaction.touched {
             count(&self.process.counters.handler_commit);
         }
-        self.enter_stage(stages::COMMIT);
+        if self.transaction.touched {
+            self.enter_stage(stages::COMMIT);
+        }
         shield.raise();
         let result = pin!(self.transaction.commit()).await.map_err(transaction_error);
         shield.lower();

@@ -54,6 +54,7 @@ impl Session {
         }
         let _passage = self.pass_to_commit().await?;
         self.warn_of_temporary(false);
+        self.enter_stage(telemetry::instruments::stages::COMMIT);
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
