@@ -76,14 +76,18 @@ fn a_wait_for_a_definition_is_told() {
         holder.query("begin").await;
         holder.query("select * from t").await;
         let mut waiter = self::client(&server).await;
-        let waiting = tokio::task::spawn_local(async move { waiter.query("drop table t").await });
+        let waiting = tokio::task::spawn_local(async move {
+            let answer = waiter.query("drop table t").await;
+            (waiter, answer)
+        });
         tokio::time::sleep(Duration::from_millis(150)).await;
         let shown = client.query(CURRENT).await;
         assert_eq!(rows(&shown), ["wait/lock/metadata/sql/mdl\td\tt\tmetadata lock\t1\t1\tSTAGE"]);
         let stage = "select event_name from performance_schema.events_stages_current where thread_id <> ps_current_thread_id()";
         assert_eq!(rows(&client.query(stage).await), ["stage/sql/Waiting for table metadata lock"]);
         holder.query("commit").await;
-        assert!(waiting.await.expect("it ends").starts_with("ok"));
+        let (_waiter, answer) = waiting.await.expect("it ends");
+        assert!(answer.starts_with("ok"), "{answer}");
         // A definition asks again and again, each time a wait.
         let sum = "select count_star > 0, sum_timer_wait >= 100000000000
             from performance_schema.events_waits_summary_global_by_event_name where event_name = 'wait/lock/metadata/sql/mdl'";
