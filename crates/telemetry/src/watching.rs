@@ -9,6 +9,9 @@ use crate::per_thread::{SessionFigures, State};
 use crate::single::{EventObject, Keeping, Span, StageEvent, WaitEvent};
 use crate::tables::RowCounts;
 
+/// What is done and what there is to do, if anybody knows.
+type Done = Option<(u64, u64)>;
+
 /// A wait as it is told: its instrument, its times and its object.
 #[derive(Clone, Debug)]
 pub struct ToldWait {
@@ -65,7 +68,7 @@ impl SessionFigures {
         &self,
         name: &'static str,
         now_ns: u64,
-        (done, work): (Option<(u64, u64)>, Option<(u64, u64)>),
+        (done, work): (Done, Done),
         keeping: Keeping<'_>,
     ) {
         let mut state = self.state.lock();
