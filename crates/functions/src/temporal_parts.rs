@@ -217,8 +217,8 @@ fn time_to_sec(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    match &*arguments.value(0)? {
-        Value::Date(date) => Ok(Value::Date(*date)),
+    match arguments.exprs[0].ty.column.kind {
+        TypeKind::Date => Ok(arguments.value(0)?.into_owned()),
         _ => Ok(arguments.date(0)?.map_or(Value::Null, Value::Date)),
     }
 }
