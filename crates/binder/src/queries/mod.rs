@@ -9,6 +9,7 @@ pub(crate) mod from;
 pub(crate) mod json_table;
 pub(crate) mod merging;
 pub(crate) mod query;
+pub(crate) mod rollup;
 pub(crate) mod select;
 pub(crate) mod select_items;
 pub(crate) mod set_operation;

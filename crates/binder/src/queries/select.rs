@@ -6,6 +6,7 @@ use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::queries::distinct_order::are_distinct;
 use crate::queries::from::Joined;
 use crate::queries::query::Tail;
+use crate::queries::rollup::tell_groups_apart;
 use crate::queries::select_items::output_column;
 pub use crate::queries::set_operation::ordinal;
 use crate::queries::temporary;
@@ -105,11 +106,16 @@ impl<'p> Binder<'p> {
             self.apply_locking(&[locking])?;
         }
         let star = joined.as_ref().map(|joined| joined.star.as_slice());
-        let items = self.bind_select_items(select.items, star)?;
+        let mut items = self.bind_select_items(select.items, star)?;
         self.check_named_windows()?;
         let conditions = self.bind_where(select.filter)?;
         self.block().aliases = items.iter().map(|item| (item.name.clone(), item.expr.clone())).collect();
-        let groups = select.group_by.map(|group_by| self.bind_groups(&group_by, &items)).transpose()?;
+        let mut groups = select.group_by.map(|group_by| self.bind_groups(&group_by, &items)).transpose()?;
+        if let (Some(group_by), Some(groups)) = (&select.group_by, &mut groups)
+            && group_by.rollup
+        {
+            tell_groups_apart(group_by.items, groups, &mut items, self.block());
+        }
         let having = match select.having {
             Some(having) => {
                 self.block().clause = Some(Clause::Having);
