@@ -1,6 +1,8 @@
 //! JSON_TABLE: rows out of a document.
 use datum::{ColumnType, Value};
-use expression::{Expr, JsonPath};
+use expression::Expr;
+
+use crate::document_value::JsonPath;
 
 #[derive(Debug, Clone)]
 pub struct JsonTable {

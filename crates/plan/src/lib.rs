@@ -10,6 +10,7 @@ mod access;
 mod aggregate;
 mod change;
 mod common;
+mod document_value;
 mod estimate_check;
 mod explain;
 mod join;
@@ -34,6 +35,7 @@ pub use change::{
     InsertValue, InsertView, RowSubquery, UpdatePlan, UpdateTarget,
 };
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
+pub use document_value::{JsonPath, table_document, table_value};
 pub use estimate_check::EstimateCheck;
 pub use explain::{
     ExplainRow, explain_json, explain_json_rows, explain_rows, explain_tree, lookup_text, ranges_text,

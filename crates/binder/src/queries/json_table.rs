@@ -6,9 +6,9 @@ use crate::queries::from::Joined;
 use crate::same_name::same_name;
 use crate::source::JsonTableSource;
 use datum::{ColumnType, SqlError, StoredJson, Value, error_code, normalize_json};
-use expression::{EvalContext, JsonPath, table_value};
+use expression::EvalContext;
 use parser::ast;
-use plan::{JsonTableBehaviour, JsonTableColumn};
+use plan::{JsonPath, JsonTableBehaviour, JsonTableColumn, table_value};
 
 impl<'p> Binder<'p> {
     pub fn bind_json_table(&mut self, table: &ast::JsonTable<'p>) -> Result<Joined, SqlError> {

@@ -6,8 +6,8 @@ use crate::cooperate::Pace;
 use crate::deferred::{all_hold, evaluated};
 use crate::memory::{Held, row_bytes};
 use datum::{SqlError, StoredJson, Value, error_code, stored_array};
-use expression::{EvalContext, table_document, table_value};
-use plan::{JsonTable, JsonTableBehaviour, JsonTableColumn};
+use expression::EvalContext;
+use plan::{JsonTable, JsonTableBehaviour, JsonTableColumn, table_document, table_value};
 use schema::LocalFuture;
 
 pub struct JsonTableRows<'p> {

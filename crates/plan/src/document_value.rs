@@ -8,9 +8,8 @@ use datum::{
     error_code, integer_value, json_of_text, json_shown_text, normalize_json,
 };
 
-use crate::call::{json_scalar, takes_whole_numbers, whole_number};
-use crate::context::EvalContext;
-use crate::evaluate::moment_context;
+use expression::EvalContext;
+use expression::call::{json_scalar, moment_context, takes_whole_numbers, whole_number};
 
 /// A path into a document.
 #[derive(Clone, Debug)]
