@@ -79,6 +79,8 @@ pub struct StatementSettings {
     pub current_user: Arc<str>,
     /// The active roles as GRANT writes them, or NONE.
     pub current_role: Arc<str>,
+    /// Whether the account may see what roles others have.
+    pub sees_roles: bool,
     pub database: Option<Arc<str>>,
     pub version: Arc<str>,
     pub connection_collation: CollationId,
@@ -103,6 +105,7 @@ impl Default for StatementSettings {
             user: Arc::from("root@localhost"),
             current_user: Arc::from("root@localhost"),
             current_role: Arc::from("NONE"),
+            sees_roles: false,
             database: None,
             version: Arc::from("9.7.0"),
             connection_collation: CollationId::UTF8MB4_0900_AI_CI,

@@ -37,6 +37,8 @@ pub enum SessionRequest {
     /// How often the applier of the channel has moved on to the place in its source's files; -1 when the time is over before, NULL
     /// without an applier.
     WaitForPosition { file: String, position: u64, timeout: Option<Duration>, channel: Option<String> },
+    /// The accounts and the roles that are granted to them, as GraphML.
+    RoleGraph,
     /// Lets other sessions of the thread run.
     Pause,
 }

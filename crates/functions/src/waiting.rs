@@ -1,7 +1,8 @@
 //! SLEEP, BENCHMARK and the user-level locks: GET_LOCK, RELEASE_LOCK, RELEASE_ALL_LOCKS, IS_FREE_LOCK, IS_USED_LOCK.
 use std::time::Duration;
 
-use datum::{ColumnType, SqlError, Value, error_code};
+use collation::CollationId;
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 
 use expression::BindContext;
 use expression::SessionRequest;
@@ -23,6 +24,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("get_lock", 2, infer_get_lock, get_lock),
     entry("release_lock", 1, infer_named, release_lock),
     entry("release_all_locks", 0, infer_release_all, release_all_locks),
+    entry("roles_graphml", 0, infer_roles_graphml, roles_graphml),
     entry("is_free_lock", 1, infer_named, is_free_lock),
     entry("is_used_lock", 1, infer_owner, is_used_lock),
 ];
@@ -77,6 +79,21 @@ fn infer_owner(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> R
 
 fn infer_release_all(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
     Ok(ExprType::new(ColumnType::bigint_unsigned().not_null(), Coercibility::Numeric))
+}
+
+fn infer_roles_graphml(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let text =
+        ColumnType { collation: CollationId::UTF8MB3_GENERAL_CI, ..ColumnType::new(TypeKind::LongText) };
+    Ok(ExprType::new(text, Coercibility::SystemConstant))
+}
+
+/// Who may not see the roles of others gets a graph of nothing.
+fn roles_graphml(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const NOTHING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><graphml />";
+    match arguments.context.settings.sees_roles {
+        true => asked(arguments, "roles_graphml", || Ok(SessionRequest::RoleGraph)),
+        false => Ok(Value::bytes(NOTHING)),
+    }
 }
 
 /// NULL and negative times are an error in strict mode, otherwise no time.

@@ -18,6 +18,7 @@ pub mod privileges;
 pub mod reach;
 pub mod replication_waits;
 pub mod result;
+mod role_graph;
 pub mod shared_state;
 pub mod sight;
 pub mod sink;

@@ -20,6 +20,7 @@ use crate::diagnostics::Diagnostics;
 use crate::guard::within;
 use crate::prepared_list::PreparedList;
 use crate::replication_waits::{wait_for_identifiers, wait_for_position};
+use crate::role_graph::role_graph;
 use instance::{Instance, ProcessEntry};
 
 struct UserVariable {
@@ -230,6 +231,7 @@ impl SessionServices for SharedState {
                     let waiting = wait_for_position(&self.instance, place, timeout, channel.as_deref());
                     self.unless_interrupted(waiting).await??
                 }
+                SessionRequest::RoleGraph => Value::bytes(role_graph(&self.instance)),
                 SessionRequest::Pause => {
                     yield_now().await;
                     Value::Null

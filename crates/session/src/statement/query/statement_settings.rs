@@ -2,6 +2,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use auth::{DynamicPrivilege, Privilege};
 use engine::{Isolation, WaitPolicy};
 use executor::{ExecSettings, MemoryShares};
 use expression::StatementSettings;
@@ -78,6 +79,8 @@ impl Session {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),
             current_role: self.privileges.role_text().into(),
+            sees_roles: self.privileges.has_dynamic(DynamicPrivilege::RoleAdmin)
+                || self.privileges.has_global(Privilege::Super),
             current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
             database: self.database.clone(),
             version: self.instance.version().into(),
