@@ -9,8 +9,8 @@ const COMMANDS: [(&str, &str); 6] = [
         "\
 Usage: evenkeel verify DATADIR | BACKUP | ARCHIVE [--key-file FILE]
 
-Checks everything in the data directory of a stopped server, in a backup (a directory, a file or s3://BUCKET/KEY) or in an archive of the log,
-without writing there. It names what is damaged and says what to do.
+Checks everything in the data directory of a stopped server, in a backup (a directory, a file or s3://BUCKET/KEY) or in an
+archive of the log, without writing there. It names what is damaged and says what to do.
 
   --key-file FILE   The key of an encrypted backup file.
 
