@@ -168,10 +168,16 @@ pub fn copied_keys(alteration: &Alteration) -> CopiedKeys {
     }
 }
 
-/// Whether the copy makes values that were not there: of stored generated columns, of default expressions.
+/// Whether the copy makes values that were not there: of stored generated columns, of default expressions,
+/// numbers of a column that begins to count.
 pub fn computes_values(after: &TableDef, before: &TableDef, sources: &[ColumnSource]) -> bool {
+    let mut columns = after.columns.iter().zip(sources);
     newly_enforced(before, after).next().is_some()
         || computed_columns(after, before, sources).next().is_some()
+        || columns.any(|(column, source)| match source {
+            ColumnSource::Old(old) => begins_to_count(column, &before.columns[*old]),
+            ColumnSource::New => false,
+        })
 }
 
 /// The columns whose values the copy makes; hidden ones are keys of expressions.

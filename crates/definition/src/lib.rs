@@ -38,8 +38,8 @@ mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
-    Converter, adds_lacking_dates, begins_to_count, check_algorithm, computes_values, copied_keys,
-    is_only_named, needs_rebuild, newly_enforced, old_and_new,
+    Converter, adds_lacking_dates, check_algorithm, computes_values, copied_keys, is_only_named,
+    needs_rebuild, newly_enforced, old_and_new,
 };
 pub use altered_table::Alteration;
 pub use conditions::{

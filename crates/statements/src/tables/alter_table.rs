@@ -17,8 +17,8 @@ use crate::caller::Caller;
 use crate::tables::online::AlterLocks;
 use definition::{
     AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
-    adds_lacking_dates, apply_alterations, begins_to_count, check_algorithm, choose_means, computes_values,
-    copied_keys, follow_renames, heed_validation, is_only_named, is_same_value, needs_rebuild, old_and_new,
+    adds_lacking_dates, apply_alterations, check_algorithm, choose_means, computes_values, copied_keys,
+    follow_renames, heed_validation, is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
 use session::Shield;
 use session::{Done, Effects};
@@ -312,11 +312,7 @@ impl Caller<'_> {
         // The client is told of copied rows only where it asked or values changed, as MySQL rebuilds the rest in place.
         let converts = copy_asked
             || old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
-            || computes_values(table.definition(), old, &sources)
-            || table.definition().columns.iter().zip(&sources).any(|(column, source)| match source {
-                ColumnSource::Old(before) => begins_to_count(column, &old.columns[*before]),
-                ColumnSource::New => false,
-            });
+            || computes_values(table.definition(), old, &sources);
         Ok((table, if converts { copied } else { 0 }))
     }
 }
