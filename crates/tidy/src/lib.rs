@@ -8,6 +8,8 @@ mod documents;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod sizes;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod tree;
