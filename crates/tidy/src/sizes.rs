@@ -10,14 +10,12 @@ use crate::tree::{files, root, shown};
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// The ones that were longer when this rule came. The list only shrinks.
-const LONG_FUNCTIONS: [&str; 7] = [
-    "crates/executor/src/change/update.rs update_row",
+const LONG_FUNCTIONS: [&str; 5] = [
     "crates/expression/src/build/in_list.rs in_list",
     "crates/expression/src/evaluate/arithmetic.rs arithmetic",
     "crates/expression/src/evaluate/cast.rs cast",
     "crates/expression/src/evaluate/cast_moment.rs to_moment",
     "crates/expression/src/text.rs fmt",
-    "crates/session/src/statement/query/planned.rs execute_strictly",
 ];
 
 const CRATE_LINES_MAX: usize = 12_000;

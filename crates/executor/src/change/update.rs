@@ -119,14 +119,7 @@ async fn update_row(
     let mut old: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
     assign_values(target, frame, outcome.matched_rows, context).await?;
     context.check()?;
-    let mut new: Vec<Value> = match plan.targets.len() {
-        // Nobody else reads this frame.
-        1 => positions.iter().map(|&position| std::mem::take(&mut frame[position])).collect(),
-        _ => positions.iter().map(|&position| frame[position].clone()).collect(),
-    };
-    if plan.targets.len() > 1 && (target.is_twice || !target.plan.is_seen) {
-        positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
-    }
+    let mut new = assigned_row(plan, target, frame, &old);
     let has_triggers = context.triggers.follow(target.plan.table.id, TriggerEvent::Update);
     if !target.is_twice && new == old && !has_triggers {
         return Ok(());
@@ -169,6 +162,20 @@ async fn update_row(
         }
     }
     write_row(plan, target, &row_key, old, new, context, outcome).await
+}
+
+/// The row as the assignments left it in the frame, which shows the old one again to whoever must not see it.
+fn assigned_row(plan: &UpdatePlan, target: &Target<'_>, frame: &mut [Value], old: &[Value]) -> Vec<Value> {
+    let positions = &target.plan.column_positions;
+    if plan.targets.len() == 1 {
+        // Nobody else reads this frame.
+        return positions.iter().map(|&position| std::mem::take(&mut frame[position])).collect();
+    }
+    let new = positions.iter().map(|&position| frame[position].clone()).collect();
+    if target.is_twice || !target.plan.is_seen {
+        positions.iter().zip(old).for_each(|(&position, value)| frame[position] = value.clone());
+    }
+    new
 }
 
 /// The assignments, each of which sees what those before it have put into the frame.

@@ -189,11 +189,7 @@ impl Session {
         let thread = u64::from(process.id.0);
         let keeping =
             self.observed.is_watched.then(|| instance.telemetry.keeping(thread, process.has_history()));
-        // The statement around a program has its own, which must not be asked for this one's warnings.
-        let strict = match is_inside_program {
-            true => Arc::new(StrictSession::new(self.shared.clone())),
-            false => self.strict.clone(),
-        };
+        let strict = self.strict_session(is_inside_program);
         let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES, self.shared.memory.clone());
         let mut context = ExecContext {
             host: self,
@@ -231,6 +227,14 @@ impl Session {
                 .map_err(session_state::transaction_control::transaction_error)?;
         }
         Ok(outcome)
+    }
+
+    /// The statement around a program has its own, which must not be asked for this one's warnings.
+    fn strict_session(&self, is_inside_program: bool) -> Arc<StrictSession> {
+        match is_inside_program {
+            true => Arc::new(StrictSession::new(self.shared.clone())),
+            false => self.strict.clone(),
+        }
     }
 
     /// The conditions that planning has met; one that a strict change raises ends the statement.
