@@ -47,7 +47,7 @@ pub use measure::{Measure, measured};
 pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::{Kept, OutputColumn};
-pub use reads::Reads;
+pub use reads::{KEYS_SORTED_FIRST, KEYS_SORTED_MAX, Reads, sorted_passes};
 pub use row_rules::{GeneratedColumn, RowCheck, RowRules, RowViewCheck};
 pub use statement::{FunctionUse, Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{

@@ -6,7 +6,7 @@ use crate::paths::access::Chooser;
 use crate::paths::choice::{Candidate, Choice, ROWS_IN_ORDER_MIN, starts};
 use crate::planner::Planner;
 use binder::Switch;
-use plan::{AccessPath, Reads};
+use plan::{AccessPath, Reads, sorted_passes};
 use schema::TableDef;
 
 /// A leaf that one row is looked up in.
@@ -91,9 +91,15 @@ impl Chooser<'_> {
     fn scattered(&self, rows: f64, is_sorted: bool) -> Reads {
         let Some(leaves) = self.planner.leaves(self.table, None) else { return Reads::default() };
         // So many different ones are met by chance.
-        let alone = leaves.count * (1.0 - (-rows / leaves.count).exp()) * COST_LEAF_ALONE;
-        let all_in_order = leaves.count * COST_LEAF_IN_ORDER;
-        priced(leaves, if is_sorted { alone.min(all_in_order) } else { alone })
+        let met = |rows: f64| leaves.count * (1.0 - (-rows / leaves.count).exp());
+        if !is_sorted {
+            return priced(leaves, met(rows) * COST_LEAF_ALONE);
+        }
+        let passes = sorted_passes(rows);
+        let alone = met(rows / passes) * COST_LEAF_ALONE;
+        let reads = priced(leaves, passes * alone.min(leaves.count * COST_LEAF_IN_ORDER));
+        // What fits is read in the first pass alone.
+        Reads { run: reads.run.min(reads.all), ..reads }
     }
 }
 

@@ -116,8 +116,12 @@ impl TableScan<'_> {
             }
             let count = entries.len();
             opened.entries = entries;
+            let is_full = count == GATHER_STEP && !opened.lookups.has_room(&mut context.memory)?;
             context.interrupt.check()?;
             self.pace.count(count + 1).await;
+            if is_full {
+                break;
+            }
         }
         let opened = self.opened.as_mut().expect("its caller has opened it");
         opened.lookups.finish(access.in_row_order);

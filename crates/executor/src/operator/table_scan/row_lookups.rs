@@ -4,13 +4,17 @@
 //! their way: in the order of the index, or in that of the rows where the plan has no use for the index's. Only plain
 //! reads come here: what is locked is locked one after the other. Called by `table_scan`.
 use crate::context::ExecContext;
+use crate::memory::{Held, MemoryBudget};
 use crate::operator::BATCH_ROWS;
+use datum::SqlError;
 use engine::{EngineError, EntryBatch, TreeId};
+use plan::{KEYS_SORTED_FIRST, KEYS_SORTED_MAX};
 use std::collections::VecDeque;
 
-/// Entries that are gathered in the order of the rows, at most: their keys fit a fraction of a statement's memory.
-const GATHERED_MAX: usize = 65_536;
+/// Keys that are gathered to be sorted, at most, beside their number (`KEYS_SORTED_MAX`) and what memory the statement has.
 const GATHERED_BYTES_MAX: usize = 8 << 20;
+/// A key's place in the batch and in the order.
+const KEY_PLACE_BYTES: usize = 20;
 /// The first gathering where few rows are asked for: the reader may stop early.
 const GATHERED_FIRST: usize = 512;
 /// Groups of leaves that are asked for before the rows of the first are read.
@@ -37,6 +41,7 @@ pub struct RowLookups {
     pause_next: usize,
     /// The next gathering.
     wanted: usize,
+    held: Held,
 }
 
 impl RowLookups {
@@ -71,13 +76,19 @@ impl RowLookups {
     pub fn begin(&mut self, wanted: usize) {
         self.clear();
         self.wanted = match wanted < BATCH_ROWS {
-            true => (self.wanted * 4).clamp(GATHERED_FIRST, GATHERED_MAX),
-            false => GATHERED_MAX,
+            true => (self.wanted * 4).clamp(GATHERED_FIRST, KEYS_SORTED_MAX),
+            false => (self.wanted * 4).clamp(KEYS_SORTED_FIRST, KEYS_SORTED_MAX),
         };
     }
 
     pub fn add(&mut self, row_key: &[u8]) {
         self.keys.push(row_key, &[]);
+    }
+
+    /// After some entries; false when there is little memory left for more.
+    pub fn has_room(&mut self, memory: &mut MemoryBudget) -> Result<bool, SqlError> {
+        let bytes = self.keys.bytes_len() + self.keys.len() * KEY_PLACE_BYTES;
+        Ok(!self.held.set_or_spill(bytes, memory)?)
     }
 
     /// After all entries are there.
