@@ -11,8 +11,8 @@ use engine::{AccessMode, Engine, EngineError, Isolation, ReadMode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The plans of smaller tables need no such knowledge.
-const ROWS_MIN: u64 = 1000;
+/// Of smaller tables a guess is no worse.
+const ROWS_MIN: u64 = 20;
 const LEAVES: u64 = 20;
 const BUCKETS: usize = 64;
 /// Of wider tables the first columns are looked at.
