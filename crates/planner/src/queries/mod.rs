@@ -2,7 +2,8 @@
 
 mod dependence;
 pub(crate) mod documents;
-pub(crate) mod grouping;
+pub(crate) mod group_count;
+mod grouping;
 pub(crate) mod nodes;
 pub(crate) mod partial_groups;
 pub(crate) mod select_build;

@@ -3,6 +3,7 @@ use crate::paths::choice::WantedOrder;
 use crate::paths::loose_scan::wish_of_groups;
 use crate::planner::Planner;
 use crate::queries::dependence::Equalities;
+use crate::queries::group_count::group_count;
 use crate::queries::grouping::{Grouping, ORDER_BY, Place, SELECT_LIST};
 use crate::queries::nodes::{apply_all, filter, limit, order, project, sort};
 use crate::queries::select_build::{RowSource, sort_limit, values_taken, wanted_order};
@@ -71,6 +72,7 @@ impl Planner<'_> {
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
         let base = grouping.width();
         let Grouping { groups, carried, .. } = grouping;
+        let count = group_count(block, &groups, &equalities, input.estimate.rows);
         let kept = |exprs: Vec<Expr>| self.kept(exprs);
         for call in aggregates.iter_mut().filter(|call| is_extreme(call.function)) {
             call.arguments = kept(std::mem::take(&mut call.arguments));
@@ -88,7 +90,7 @@ impl Planner<'_> {
             rollup: bound.rollup,
         };
         let is_sorted = single || aggregate.ordered && sorted_by_groups(&bound.order_by);
-        let node = self.aggregate_node(aggregate, base + subqueries.len() + windows.count());
+        let node = self.aggregate_node(aggregate, count, base + subqueries.len() + windows.count());
         self.keep_before_windows(bound, &mut windows);
         windows.place(bound, base + subqueries.len());
         let applies = place_mapped(subqueries, base, bound, &mut windows);
@@ -158,8 +160,7 @@ impl Planner<'_> {
     }
 
     /// The node of the groups. ROLLUP works on sorted input, and on groups without it where these are fewer than the rows.
-    fn aggregate_node(&self, mut aggregate: Aggregate, width: usize) -> Node {
-        let rows = group_estimate(&aggregate.input, &aggregate.groups);
+    fn aggregate_node(&self, mut aggregate: Aggregate, rows: f64, width: usize) -> Node {
         if aggregate.rollup {
             aggregate = match self.partial_groups(&aggregate, rows) {
                 Some(rolled) => rolled,
@@ -259,10 +260,6 @@ fn map_bound(
         }
     }
     Ok(subqueries)
-}
-
-fn group_estimate(input: &Node, groups: &[Expr]) -> f64 {
-    if groups.is_empty() { 1.0 } else { (input.estimate.rows / 10.0).max(1.0) }
 }
 
 fn wanted_groups(block: &Block, groups: &[Expr]) -> Option<WantedOrder> {
