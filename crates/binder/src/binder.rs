@@ -76,6 +76,8 @@ pub struct Binder<'p> {
     /// Subqueries around the block being bound, and derived tables among them.
     pub subquery_depth: usize,
     pub derived_depth: usize,
+    /// The number of the block that is bound next, of which it is only asked whether it has rows.
+    pub existence_block: Option<u32>,
 }
 
 /// Nesting of query blocks, as deep as MySQL allows.
@@ -120,6 +122,7 @@ impl<'p> Binder<'p> {
             view_references: Vec::new(),
             subquery_depth: 0,
             derived_depth: 0,
+            existence_block: None,
         }
     }
 

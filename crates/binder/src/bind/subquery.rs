@@ -37,6 +37,9 @@ impl<'p> Binder<'p> {
                 Ok(with_strength(value, strength))
             }
             Kind::Exists(query) => {
+                if let (None, ast::QueryBody::Select(select)) = (query.with, query.body) {
+                    self.existence_block = Some(select.number);
+                }
                 let bound = self.bind_subquery(query)?;
                 let column_type = ColumnType::bigint().not_null();
                 let exists =

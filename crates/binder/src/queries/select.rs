@@ -96,6 +96,8 @@ impl<'p> Binder<'p> {
             }
             _ => TableUsage::ReadLocking,
         };
+        let asks_for_rows =
+            self.existence_block.take() == Some(select.number) && rows_are_plain(select, &tail);
         let locking = std::mem::replace(&mut self.locking, tail.locking);
         let joined = self.bind_from(select.from, usage);
         self.locking = locking;
@@ -106,7 +108,12 @@ impl<'p> Binder<'p> {
             self.apply_locking(&[locking])?;
         }
         let star = joined.as_ref().map(|joined| joined.star.as_slice());
+        let read_before = self.block().frame.len();
         let mut items = self.bind_select_items(select.items, star)?;
+        if asks_for_rows && items.iter().all(|item| item.expr.as_column().is_some()) {
+            self.block().frame.truncate(read_before);
+            items = vec![SelectItem { expr: Expr::int(1), name: "1".to_owned(), is_alias: false }];
+        }
         self.check_named_windows()?;
         let conditions = self.bind_where(select.filter)?;
         self.block().aliases = items.iter().map(|item| (item.name.clone(), item.expr.clone())).collect();
@@ -350,4 +357,10 @@ fn named_item(items: &[SelectItem], name: &str) -> Result<Option<Expr>, SqlError
         }
     }
     Ok(found.map(|item| item.expr.clone()))
+}
+
+/// Whether the select list decides nothing of whether there are rows, and nothing else refers to it.
+fn rows_are_plain(select: &ast::Select<'_>, tail: &Tail<'_>) -> bool {
+    let is_grouped = select.group_by.is_some() || select.having.is_some() || select.options.distinct;
+    !is_grouped && tail.order_by.is_empty()
 }
