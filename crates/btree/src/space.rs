@@ -117,6 +117,13 @@ impl Space {
             if bits.iter().any(|bit| !bit_is_set(guard, *bit as usize)) {
                 return Err(corrupt(map, "a page in use is free in the space map"));
             }
+            // Who refers to them was found sound by itself, and may be an older version of itself.
+            if bits.windows(2).any(|two| two[0] == two[1]) {
+                return Err(corrupt(map, "two places refer to one page"));
+            }
+            if region.iter().any(|page| self.is_reserved(*page)) {
+                return Err(corrupt(map, "a page of a tree is one of the space map or the store"));
+            }
             plan_bits(mtr, map, false, &bits);
             self.set_full(number, false);
             region.iter().for_each(|page| mtr.pool().cool(*page));
