@@ -86,6 +86,7 @@ impl<'a> LateRecord<'a> {
                 }
             }
             Self::Moved { from, to, separator } => {
+                debug_assert_ne!(from, to, "late changes move to another page");
                 numbers(&[from.0, to.0]);
                 out.extend_from_slice(separator);
             }
@@ -222,6 +223,10 @@ pub fn renew_late(pool: &BufferPool, limit: Lsn) -> Result<bool, Refused> {
         }
         let lsns = append(pool, &group)?;
         for page in renewed {
+            debug_assert!(
+                pages[&page].first_lsn < lsns.start,
+                "what is logged again waits from a later place on"
+            );
             pages.get_mut(&page).expect("it was just seen").first_lsn = lsns.start;
         }
         Ok(())
@@ -239,6 +244,7 @@ pub fn discard_late(pool: &BufferPool, tree: TreeId) -> Result<(), Refused> {
         group.push_with(record.kind(), 0, |bytes| record.encode(bytes));
         append(pool, &group)?;
         pool.late().discard_tree(tree);
+        debug_assert!(!pool.late().has_tree(tree), "no change of a discarded tree waits");
     }
     Ok(())
 }

@@ -29,6 +29,8 @@ pub fn is_own_fault(corrupt: &CorruptPage) -> bool {
 
 /// Plans in `mtr`, which must be fresh, that the page is lost. Call `Mtr::reserve` before committing.
 pub fn give_up(mtr: &mut Mtr<'_>, page: PageId) -> Result<(), Stop> {
+    debug_assert!(mtr.is_empty(), "one mini-transaction gives one page up");
+    debug_assert!(page >= FIRST_FREE_PAGE, "the store's own pages are not given up");
     let guard = mtr.pool().create(page)?;
     plan_lost(mtr, guard);
     Ok(())
@@ -36,6 +38,7 @@ pub fn give_up(mtr: &mut Mtr<'_>, page: PageId) -> Result<(), Stop> {
 
 /// The same for the leaf of a key, which can be read: some record there is known to be wrong.
 pub fn give_up_leaf(mtr: &mut Mtr<'_>, tree: &Tree, key: &[u8]) -> Result<(), Stop> {
+    debug_assert!(mtr.is_empty(), "one mini-transaction gives one page up");
     let leaf = tree.leaf_exclusive(mtr.pool(), key)?;
     plan_lost(mtr, leaf);
     Ok(())
@@ -52,6 +55,7 @@ fn plan_lost<'p>(mtr: &mut Mtr<'p>, guard: ExclusiveGuard<'p>) {
 /// The same for an inner page of a tree that is being discarded: it becomes an empty leaf, so that its parent can cut
 /// it off. The pages below it stay in use for ever.
 pub fn empty(mtr: &mut Mtr<'_>, page: PageId, tree: TreeId) -> Result<(), Stop> {
+    debug_assert!(mtr.is_empty(), "one mini-transaction empties one node");
     let identity = NodeIdentity { page, tree, level: 0 };
     let image = NodeBuilder::new(mtr.pool().page_bytes(), identity, &[]).finish();
     mtr.hold(mtr.pool().create(page)?);

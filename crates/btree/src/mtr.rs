@@ -26,6 +26,7 @@ pub struct Mtr<'p> {
     /// What becomes free with the commit.
     freed: Option<Vec<PageId>>,
     late: Option<LatePlan<'p>>,
+    changes_space: bool,
 }
 
 /// What becomes of late changes with the commit.
@@ -64,6 +65,7 @@ impl<'p> Mtr<'p> {
             sparse: false,
             freed: None,
             late: None,
+            changes_space: false,
         }
     }
 
@@ -145,6 +147,7 @@ impl<'p> Mtr<'p> {
 
     /// Plans a change of a page that the caller has latched and will hand in before the commit.
     pub(crate) fn plan(&mut self, page: PageId, change: &Change<'_>) {
+        debug_assert!(change.kind() < PAGE_KINDS_END, "changes of pages have their own kinds");
         self.group.push_with(change.kind(), 0, |bytes| change.encode(page, bytes));
     }
 
@@ -156,6 +159,7 @@ impl<'p> Mtr<'p> {
         key: &[u8],
         value: Option<&[u8]>,
     ) {
+        debug_assert!(self.late.is_none(), "late changes are planned once for each mini-transaction");
         self.log_late(&LateRecord::change(absent.page(), of, key, value));
         let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
         self.late = Some(LatePlan::Add { absent, of, key, value });
@@ -163,18 +167,27 @@ impl<'p> Mtr<'p> {
 
     /// Plans that the late changes of a held page up to `through` are in it from now on; without it all.
     pub(crate) fn late_applied(&mut self, page: PageId, through: Option<&[u8]>) {
+        debug_assert!(self.late.is_none(), "late changes are planned once for each mini-transaction");
         self.log_late(&LateRecord::Applied { page, through });
         self.late = Some(LatePlan::Applied { page, through: through.map(<[u8]>::to_vec) });
     }
 
     /// Plans that late changes follow their keys to another page; both pages are held at the commit.
     pub(crate) fn move_late(&mut self, from: PageId, to: PageId, separator: &[u8]) {
+        debug_assert!(self.late.is_none(), "late changes are planned once for each mini-transaction");
+        debug_assert_ne!(from, to, "late changes move to another page");
         self.log_late(&LateRecord::Moved { from, to, separator });
         self.late = Some(LatePlan::Moved { from, to, separator: separator.to_vec() });
     }
 
     fn log_late(&mut self, record: &LateRecord<'_>) {
         self.group.push_with(record.kind(), 0, |bytes| record.encode(bytes));
+    }
+
+    /// Once for each mini-transaction: a page of the space map does not show yet what is planned for it.
+    pub(crate) fn begin_space_change(&mut self) {
+        assert!(!self.changes_space, "one mini-transaction takes or frees pages once");
+        self.changes_space = true;
     }
 
     /// Pages that nobody uses once this is committed; their map pages are held.
@@ -199,16 +212,20 @@ impl<'p> Mtr<'p> {
         if self.group.is_empty() {
             return Ok(Committed { group: WalGroup::new(), lsns: None, sparse: self.sparse });
         }
+        debug_assert!(!self.pages.is_empty() || self.freed.is_none(), "whoever frees pages holds their map");
         let (room, _) = self.room.take().expect("log room is reserved before a commit");
         let wal = self.pool.wal();
         // A page is dirty from before its group is in the log: a checkpoint in between must not overlook it.
         let rec_lsn = wal.end_lsn();
+        debug_assert_eq!(rec_lsn.max(wal.durable_lsn()), rec_lsn, "the log ends behind its durable part");
         for guard in &mut self.pages {
             guard.begin_changes(rec_lsn);
         }
         let takes_late = matches!(self.late, Some(LatePlan::Applied { .. } | LatePlan::Moved { .. }));
         let settled = takes_late.then(|| self.pool.late().settle());
         let lsns = wal.append_reserved(room, &self.group)?;
+        debug_assert!(rec_lsn <= lsns.start, "pages are dirty from before their group");
+        debug_assert!(lsns.start < lsns.end, "a group takes room in the log");
         let half_applied = AbortOnUnwind;
         for record in decode_records(self.group.record_bytes()) {
             let record = record.expect("the group was encoded here");
@@ -217,6 +234,8 @@ impl<'p> Mtr<'p> {
             }
         }
         for guard in &mut self.pages {
+            debug_assert!(header::lsn(guard) < lsns.end.0, "a page's LSN never goes back");
+            debug_assert_eq!(header::id(guard), guard.page_id(), "a page keeps its id");
             header::set_lsn(guard.bytes_mut(), lsns.end.0);
             guard.confirm();
         }
@@ -299,6 +318,7 @@ fn finish_late(pool: &BufferPool, pages: &mut [ExclusiveGuard<'_>], plan: LatePl
     };
     match plan {
         LatePlan::Add { absent, of: (tree, root), key, value } => {
+            debug_assert!(pages.is_empty(), "a leaf that is changed late is the only page");
             absent.put(tree, root, &key, value.as_deref(), rec_lsn);
         }
         LatePlan::Applied { page, through } => {
@@ -318,6 +338,7 @@ fn apply_planned(pages: &mut [ExclusiveGuard<'_>], end: Lsn, kind: u8, payload: 
     let guard = pages.iter_mut().find(|guard| guard.page_id() == page).expect("changed pages are latched");
     let applied = apply(guard.bytes_mut(), page, &change);
     assert!(applied.is_ok(), "a planned change does not fit page {page}: {applied:?}");
+    debug_assert!(header::lsn(guard) < end.0, "a change is newer than its page");
     guard.note_change(|log| match change.is_image() {
         true => log.begins_with_image = true,
         false => page_log::push(log, end, kind, payload),

@@ -89,6 +89,11 @@ impl Writer {
     /// Plans the next pages in `mtr`; it has no effect on `self`, so it can be repeated after a `Stop`.
     pub fn step(&self, space: &Space, mtr: &mut Mtr<'_>, value: &[u8]) -> Result<WriteStep, Stop> {
         assert!(self.left > 0 && value.len() as u64 == self.length);
+        debug_assert_eq!(
+            self.left == value.len(),
+            self.first == PageId(0),
+            "the end of the value is written first"
+        );
         let page_bytes = mtr.pool().page_bytes();
         let data_bytes = page_bytes - DATA;
         let group_pages_max = (mtr.pool().wal().group_bytes_max() / 2 / page_bytes).max(1);
@@ -101,6 +106,7 @@ impl Writer {
         for page in pages.iter().rev() {
             // Only the last page of the chain may be partly filled.
             let part = if next == PageId(0) { (left - 1) % data_bytes + 1 } else { data_bytes };
+            debug_assert!((1..=left).contains(&part), "a page has a part of what is left");
             let mut image = vec![0; page_bytes];
             header::format(&mut image, *page, PageKind::Overflow, self.tree);
             image[NEXT..NEXT + 8].copy_from_slice(&next.0.to_le_bytes());
@@ -109,6 +115,7 @@ impl Writer {
             mtr.change(*page, &Change::image_of(&image));
             left -= part;
             next = *page;
+            debug_assert!(left.is_multiple_of(data_bytes), "only the last page of a chain is partly filled");
         }
         Ok(WriteStep { first: next, left, pages })
     }
@@ -116,6 +123,7 @@ impl Writer {
     /// The step is committed.
     pub fn advance(&mut self, step: WriteStep) {
         assert!(step.left < self.left);
+        debug_assert!(step.first != PageId(0), "a written step has a first page");
         self.left = step.left;
         self.first = step.first;
     }
@@ -153,6 +161,7 @@ impl Reader {
     }
 
     pub fn into_value(self) -> Vec<u8> {
+        debug_assert_eq!(self.value.len() as u64, self.stub.length, "a chain is read to its end");
         self.value
     }
 }
@@ -183,6 +192,7 @@ impl FreeStep {
             self.pages.push(self.next);
             self.next = after;
         }
+        debug_assert!(self.pages.len() <= STEP_PAGES_MAX, "a step is bounded");
         space.release(mtr, &self.pages)?;
         Ok(Some(self.next).filter(|next| *next != PageId(0)))
     }

@@ -56,6 +56,7 @@ impl Space {
         placement: Placement,
         count: usize,
     ) -> Result<Vec<PageId>, Stop> {
+        mtr.begin_space_change();
         assert!(count > 0);
         let regions = self.region_count(mtr.pool())?;
         let wanted = match placement {
@@ -99,6 +100,7 @@ impl Space {
             }
             return Ok(None);
         }
+        debug_assert!(bits.len() <= count, "no more pages are taken than were asked for");
         mtr.hold(guard);
         plan_bits(mtr, map, true, &bits);
         self.hold_new(mtr, region, &bits).map(Some)
@@ -106,6 +108,7 @@ impl Space {
 
     /// Marks pages as free. Nothing may refer to them once the mini-transaction is committed.
     pub(crate) fn release(&self, mtr: &mut Mtr<'_>, pages: &[PageId]) -> Result<(), Stop> {
+        mtr.begin_space_change();
         let mut pages = pages.to_vec();
         pages.sort_unstable();
         for region in pages.chunk_by(|one, other| one.0 / self.region_pages == other.0 / self.region_pages) {
@@ -197,6 +200,7 @@ impl Space {
         mtr.hold(mtr.pool().create(map)?);
         let mut image = self.map_image(mtr.pool().page_bytes(), map);
         let bits = find_free(&image, Placement::Near(PageId(0)), count, self.region_pages as usize);
+        debug_assert!(!bits.is_empty(), "a new region has free pages");
         for bit in &bits {
             set_bit(&mut image, *bit as usize);
         }
@@ -254,6 +258,7 @@ fn check_map(bytes: &[u8], page: PageId) -> Result<(), Stop> {
 }
 
 fn plan_bits(mtr: &mut Mtr<'_>, map: PageId, used: bool, bits: &[u32]) {
+    debug_assert!(!bits.is_empty(), "a record of bits changes some");
     let bytes: Vec<u8> = bits.iter().flat_map(|bit| bit.to_le_bytes()).collect();
     let bits = BitList::from_bytes(&bytes).expect("four bytes each");
     mtr.change(map, &Change::SpaceBits { used, bits });

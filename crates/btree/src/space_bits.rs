@@ -15,6 +15,7 @@ const EXTENT_PAGES: usize = 32;
 
 /// Up to `count` free bits below `total`, the best places first found.
 pub(crate) fn find_free(map: &[u8], placement: Placement, count: usize, total: usize) -> Vec<u32> {
+    debug_assert!(total <= bits_in(map.len()), "a region has no more pages than its map has bits");
     let mut found = Vec::new();
     let take = |range: std::ops::Range<usize>, found: &mut Vec<u32>| {
         let mut bit = range.start;
@@ -52,6 +53,11 @@ pub(crate) fn find_free(map: &[u8], placement: Placement, count: usize, total: u
         take(hint..total, &mut found);
         take(0..hint, &mut found);
     }
+    debug_assert!(found.len() <= count, "no more bits are found than were asked for");
+    debug_assert!(
+        found.iter().all(|bit| (*bit as usize) < total && !bit_is_set(map, *bit as usize)),
+        "free bits are found"
+    );
     found
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct NodeIdentity {
 
 impl NodeBuilder {
     pub(crate) fn new(page_bytes: usize, identity: NodeIdentity, prefix: &[u8]) -> Self {
+        debug_assert!(prefix.len() + NODE_HEADER_BYTES <= page_bytes, "a prefix fits behind the header");
+        debug_assert!(identity.level <= LEVEL_MAX, "trees do not grow without end");
         let mut page = vec![0; page_bytes];
         header::format(&mut page, identity.page, PageKind::Node, identity.tree);
         page[LEVEL] = identity.level;
@@ -33,6 +35,7 @@ impl NodeBuilder {
 
     pub(crate) fn set_first_child(&mut self, child: PageId) {
         assert!(self.page[LEVEL] > 0, "leaves have no children");
+        debug_assert!(child.0 <= pagestore::PAGE_ID_MAX, "page ids have 40 bits");
         self.page[FIRST_CHILD..FIRST_CHILD + 8].copy_from_slice(&child.0.to_le_bytes());
     }
 
@@ -41,6 +44,17 @@ impl NodeBuilder {
         let skip_start = self.prefix_len.min(key_start.len());
         let skip_rest = self.prefix_len - skip_start;
         let (start, rest) = (&key_start[skip_start..], &key_rest[skip_rest..]);
+        debug_assert_eq!(
+            &key_start[..skip_start],
+            &self.prefix()[..skip_start],
+            "a key shares its node's prefix"
+        );
+        debug_assert_eq!(
+            &key_rest[..skip_rest],
+            &self.prefix()[skip_start..],
+            "a key shares its node's prefix"
+        );
+        debug_assert!(self.page[LEVEL] == 0 || value.len() == CHILD_BYTES, "an inner entry is a child");
         let suffix_len = start.len() + rest.len();
         self.heap_start -= suffix_len + value.len();
         let slot_at = NODE_HEADER_BYTES + self.count * SLOT_BYTES;
@@ -54,7 +68,21 @@ impl NodeBuilder {
         set_u16(&mut self.page, slot_at + 4, self.heap_start);
         set_u16(&mut self.page, slot_at + 6, suffix_len);
         set_u16(&mut self.page, slot_at + 8, value.len());
+        debug_assert!(
+            self.count == 0 || self.suffix(self.count - 1) < self.suffix(self.count),
+            "entries come in order"
+        );
         self.count += 1;
+    }
+
+    fn prefix(&self) -> &[u8] {
+        &self.page[self.page.len() - self.prefix_len..]
+    }
+
+    /// Of an entry that was pushed, although the page does not count them yet.
+    fn suffix(&self, index: usize) -> &[u8] {
+        let at = NODE_HEADER_BYTES + index * SLOT_BYTES;
+        &self.page[u16_at(&self.page, at + 4)..][..u16_at(&self.page, at + 6)]
     }
 
     /// Adds entries of another node.
@@ -66,6 +94,10 @@ impl NodeBuilder {
 
     /// The whole page image.
     pub(crate) fn finish(mut self) -> Vec<u8> {
+        debug_assert!(
+            NODE_HEADER_BYTES + self.count * SLOT_BYTES <= self.heap_start,
+            "slots end before the heap"
+        );
         set_u16(&mut self.page, COUNT, self.count);
         set_u16(&mut self.page, HEAP_START, self.heap_start);
         self.page
@@ -82,5 +114,9 @@ pub(crate) fn shared_prefix(lower: &[u8], upper: Option<&[u8]>) -> usize {
 /// The length of the shortest start of `right` that is greater than `left`: a separator between the two.
 pub(crate) fn shortest_separator(left: &[u8], right: &[u8]) -> usize {
     assert!(left < right, "keys are in order");
+    debug_assert!(
+        shared_prefix(left, Some(right)) < right.len(),
+        "what tells two keys apart is in the greater"
+    );
     shared_prefix(left, Some(right)) + 1
 }

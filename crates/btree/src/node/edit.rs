@@ -19,10 +19,22 @@ impl<'a> NodeMut<'a> {
         Node::new(self.page)
     }
 
+    /// What holds between two changes, as far as it is told at once: slots, heap and prefix follow each other, and no
+    /// more bytes are dead than the heap has.
+    fn is_whole(&self) -> bool {
+        let prefix_start = self.page.len() - u16_at(self.page, PREFIX_LEN);
+        let heap_start = u16_at(self.page, HEAP_START);
+        let slots_end = NODE_HEADER_BYTES + u16_at(self.page, COUNT) * SLOT_BYTES;
+        slots_end <= heap_start
+            && heap_start <= prefix_start
+            && u16_at(self.page, DEAD_BYTES) <= prefix_start - heap_start
+    }
+
     /// Inserts an entry before the one at `slot`. There must be room (`Node::free_bytes`).
     pub(crate) fn insert(&mut self, slot: usize, suffix: &[u8], value: &[u8]) {
         let count = self.node().count();
         assert!(slot <= count, "an entry is inserted between its neighbours");
+        debug_assert!(self.is_whole(), "an insert finds a whole node");
         let entry_len = suffix.len() + value.len();
         self.make_gap(SLOT_BYTES + entry_len);
         let offset = self.put_entry(&[suffix, value]);
@@ -32,17 +44,28 @@ impl<'a> NodeMut<'a> {
         set_u16(self.page, COUNT, count + 1);
         self.write_slot(slot, head_of(suffix), offset, suffix.len(), value.len());
         self.note_insert(slot);
+        debug_assert!(self.is_whole(), "an insert leaves a whole node");
+        debug_assert_eq!(self.node().suffix(slot), suffix, "the key is where it was inserted");
+        debug_assert_eq!(self.node().value(slot), value, "the value is where it was inserted");
     }
 
     pub(crate) fn delete(&mut self, slot: usize) {
         let count = self.node().count();
         assert!(slot < count, "only an entry can be deleted");
+        debug_assert!(self.is_whole(), "a delete finds a whole node");
+        let free_before = self.node().free_bytes();
         let dead = self.node().entry_bytes(slot) - SLOT_BYTES;
         let at = NODE_HEADER_BYTES + slot * SLOT_BYTES;
         let slots_end = NODE_HEADER_BYTES + count * SLOT_BYTES;
         self.page.copy_within(at + SLOT_BYTES..slots_end, at);
         set_u16(self.page, COUNT, count - 1);
         self.add_dead(dead);
+        debug_assert!(self.is_whole(), "a delete leaves a whole node");
+        debug_assert_eq!(
+            self.node().free_bytes(),
+            free_before + SLOT_BYTES + dead,
+            "all of a deleted entry is free"
+        );
         set_u16(self.page, INSERT_LAST, 0);
         set_u16(self.page, INSERT_RUN, 0);
     }
@@ -51,6 +74,7 @@ impl<'a> NodeMut<'a> {
     pub(crate) fn splice_value(&mut self, slot: usize, keep_start: usize, keep_end: usize, middle: &[u8]) {
         let old = self.node().slot(slot);
         assert!(keep_start + keep_end <= old.value_len, "the kept parts do not overlap");
+        debug_assert!(self.is_whole(), "an update finds a whole node");
         let value_start = old.offset + old.suffix_len;
         let new_len = keep_start + middle.len() + keep_end;
         if new_len <= old.value_len {
@@ -60,6 +84,7 @@ impl<'a> NodeMut<'a> {
             let head = head_of(self.node().suffix(slot));
             self.write_slot(slot, head, old.offset, old.suffix_len, new_len);
             self.add_dead(old.value_len - new_len);
+            debug_assert!(self.is_whole(), "a shorter value leaves a whole node");
             return;
         }
         let suffix = self.node().suffix(slot).to_vec();
@@ -71,6 +96,12 @@ impl<'a> NodeMut<'a> {
         self.make_gap(suffix.len() + value.len());
         let offset = self.put_entry(&[&suffix, &value]);
         self.write_slot(slot, head_of(&suffix), offset, suffix.len(), value.len());
+        debug_assert!(self.is_whole(), "a longer value leaves a whole node");
+        debug_assert_eq!(
+            self.node().value(slot).len(),
+            new_len,
+            "an updated value has the length that was counted"
+        );
     }
 
     /// Keeps the first `keep` entries and makes the prefix `prefix_len` bytes long, which all their keys share.
@@ -93,6 +124,7 @@ impl<'a> NodeMut<'a> {
             let offset = self.put_entry(&[suffix, value]);
             self.write_slot(index, head_of(suffix), offset, suffix.len(), value.len());
         }
+        debug_assert!(self.is_whole(), "reshaping leaves a whole node");
         set_u16(self.page, INSERT_LAST, 0);
         set_u16(self.page, INSERT_RUN, 0);
     }
@@ -101,7 +133,14 @@ impl<'a> NodeMut<'a> {
     fn compact(&mut self) {
         let (last, run) = (self.node().insert_last(), self.node().insert_run());
         let (count, prefix_len) = (self.node().count(), self.node().prefix().len());
+        let free_before = self.node().free_bytes();
         self.reshape(count, prefix_len);
+        debug_assert_eq!(self.node().free_bytes(), free_before, "compaction neither gains nor loses a byte");
+        debug_assert_eq!(
+            self.node().gap_bytes(),
+            free_before,
+            "compaction puts all that is free into the gap"
+        );
         set_u16(self.page, INSERT_LAST, last.map_or(0, |slot| slot + 1));
         self.page[INSERT_RUN..INSERT_RUN + 2].copy_from_slice(&run.to_le_bytes());
     }
@@ -117,6 +156,10 @@ impl<'a> NodeMut<'a> {
     fn put_entry(&mut self, parts: &[&[u8]]) -> usize {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         let start = u16_at(self.page, HEAP_START) - len;
+        debug_assert!(
+            start >= NODE_HEADER_BYTES + self.node().count() * SLOT_BYTES,
+            "an entry stays clear of the slots"
+        );
         let mut at = start;
         for part in parts {
             self.page[at..at + part.len()].copy_from_slice(part);
@@ -127,6 +170,11 @@ impl<'a> NodeMut<'a> {
     }
 
     fn write_slot(&mut self, index: usize, head: u32, offset: usize, suffix_len: usize, value_len: usize) {
+        debug_assert!(
+            offset >= NODE_HEADER_BYTES + index * SLOT_BYTES + SLOT_BYTES,
+            "an entry lies behind its slot"
+        );
+        debug_assert!(offset + suffix_len + value_len <= self.page.len(), "an entry ends within its page");
         let at = NODE_HEADER_BYTES + index * SLOT_BYTES;
         self.page[at..at + 4].copy_from_slice(&head.to_le_bytes());
         set_u16(self.page, at + 4, offset);
@@ -136,11 +184,13 @@ impl<'a> NodeMut<'a> {
 
     fn add_dead(&mut self, bytes: usize) {
         let dead = u16_at(self.page, DEAD_BYTES) + bytes;
+        debug_assert!(dead <= self.page.len() - u16_at(self.page, HEAP_START), "dead bytes lie in the heap");
         set_u16(self.page, DEAD_BYTES, dead);
     }
 
     /// Remembers the direction of inserts, by which a split chooses its place.
     fn note_insert(&mut self, slot: usize) {
+        debug_assert!(slot < self.node().count(), "the entry is there before it is noted");
         let run = self.node().insert_run();
         let run = match self.node().insert_last() {
             Some(last) if slot == last + 1 => run.max(0).saturating_add(1),

@@ -16,6 +16,8 @@ pub(super) const INSERT_RUN: usize = 52;
 pub(super) const FIRST_CHILD: usize = 56;
 
 const _: () = assert!(COUNT == PAGE_HEADER_BYTES, "the node's fields follow the page header");
+const _: () = assert!(FIRST_CHILD + 8 == NODE_HEADER_BYTES, "the slots follow the first child");
+const _: () = assert!(pagestore::PAGE_ID_MAX >> (8 * CHILD_BYTES) == 0, "a child's bytes take every page id");
 
 /// Deeper than any tree can get: inner nodes have at least two entries, in practice hundreds.
 pub(crate) const LEVEL_MAX: u8 = 40;
@@ -36,6 +38,7 @@ pub const fn key_bytes_max(page_size: PageSize) -> usize {
 /// The longest value that a leaf takes next to a key of this length; longer ones go to overflow pages.
 pub fn inline_value_max(page_size: PageSize, key_len: usize) -> usize {
     assert!(key_len <= key_bytes_max(page_size), "a key of {key_len} bytes is too long");
+    debug_assert!(entry_fits(page_size, key_len, VALUE_ROOM_MIN), "each key leaves room for a stub");
     (page_size.bytes() / 4).min(entry_bytes_max(page_size) - SLOT_BYTES - key_len)
 }
 
@@ -47,6 +50,7 @@ pub fn entry_fits(page_size: PageSize, key_len: usize, value_len: usize) -> bool
 pub(crate) fn encode_child(child: PageId) -> [u8; CHILD_BYTES] {
     let bytes = child.0.to_le_bytes();
     assert!(child.0 <= pagestore::PAGE_ID_MAX, "page ids have 40 bits");
+    debug_assert!(child != PageId(0), "the store's first page is nobody's child");
     [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]
 }
 

@@ -38,6 +38,7 @@ impl Slot {
 impl<'a> Node<'a> {
     #[inline]
     pub(crate) fn new(page: &'a [u8]) -> Self {
+        debug_assert!(page.len() > NODE_HEADER_BYTES, "a node has a header");
         Self { page }
     }
 
@@ -123,6 +124,8 @@ impl<'a> Node<'a> {
                 Ordering::Equal => return Ok(middle),
             }
         }
+        debug_assert!(low == 0 || self.suffix(low - 1) < suffix, "all before the place are smaller");
+        debug_assert!(low == slots.len() || self.suffix(low) > suffix, "all behind the place are greater");
         Err(low)
     }
 
@@ -157,6 +160,10 @@ impl<'a> Node<'a> {
 
     /// Bytes that an insert can use, after compaction if need be.
     pub(crate) fn free_bytes(self) -> usize {
+        debug_assert!(
+            u16_at(self.page, DEAD_BYTES) <= self.page.len() - self.heap_start(),
+            "dead bytes lie in the heap"
+        );
         self.gap_bytes() + u16_at(self.page, DEAD_BYTES)
     }
 
@@ -166,6 +173,10 @@ impl<'a> Node<'a> {
 
     /// Bytes between the slots and the heap.
     pub(super) fn gap_bytes(self) -> usize {
+        debug_assert!(
+            self.heap_start() >= NODE_HEADER_BYTES + self.count() * SLOT_BYTES,
+            "slots end before the heap"
+        );
         u16_at(self.page, HEAP_START) - (NODE_HEADER_BYTES + self.count() * SLOT_BYTES)
     }
 
@@ -192,6 +203,7 @@ impl<'a> Node<'a> {
 
     /// Whether it will be sparse when this many bytes are gone.
     pub(crate) fn is_sparse_without(self, bytes: usize) -> bool {
+        debug_assert!(bytes <= self.used_bytes() - self.prefix().len(), "only bytes in use can go");
         // A long prefix does not make an empty node full.
         (self.used_bytes() - self.prefix().len() - bytes) * 10 < self.capacity() * 4
     }

@@ -94,6 +94,7 @@ impl<'a> Change<'a> {
                 (&page[..end], &page[page.len()..])
             }
         };
+        debug_assert!(front.len() + tail.len() <= page.len(), "the two parts of an image do not overlap");
         Self::Image { front, tail }
     }
 
@@ -116,6 +117,7 @@ impl<'a> Change<'a> {
 
     /// Appends the payload.
     pub fn encode(&self, page: PageId, bytes: &mut Vec<u8>) {
+        assert!(page.0 <= pagestore::PAGE_ID_MAX, "page ids have 40 bits");
         bytes.extend_from_slice(&page.0.to_le_bytes()[..PAGE_ID_BYTES]);
         let mut put = |numbers: &[u16]| {
             for number in numbers {

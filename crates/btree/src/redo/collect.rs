@@ -141,6 +141,7 @@ impl Collector {
                 self.too_long.push(page);
             }
         }
+        debug_assert!(self.bytes >= PAGE_BYTES * self.pages.len(), "each page is counted");
         while let Some(page) = self.too_long.pop() {
             self.fold(page).await?;
         }
@@ -151,6 +152,11 @@ impl Collector {
     }
 
     pub fn finish(self) -> Collected {
+        debug_assert!(
+            self.later.is_empty() || self.through.is_some(),
+            "pages for later lie behind the last that was taken"
+        );
+        debug_assert!(self.too_long.is_empty(), "long logs are folded with their group");
         let Self { pages, later, through, given_up, .. } = self;
         Collected { now: pages, later, through, given_up }
     }
@@ -172,6 +178,7 @@ impl Collector {
             }
         };
         let (folded, fault) = page_log::folded(page, bytes.as_mut_slice(), read, log);
+        debug_assert!(folded.begins_with_image, "a folded log needs no older image");
         self.bytes = self.bytes - log.bytes.capacity() + folded.bytes.capacity();
         *log = folded;
         self.given_up.extend(fault.map(|fault| CorruptPage { page, fault }));
@@ -180,6 +187,7 @@ impl Collector {
 
     /// Gives the last pages up until there is room again; one page stays in any case.
     fn leave_some_for_later(&mut self) {
+        let through_before = self.through;
         let first = &mut self.wish.first;
         let mut ids: Vec<PageId> = self.pages.keys().copied().collect();
         ids.sort_unstable_by_key(|page| (!first.contains(page), *page));
@@ -197,6 +205,11 @@ impl Collector {
         }
         // Where all that is left comes first, nothing beyond the earlier readings is complete.
         self.through = ids.pop().filter(|page| !first.contains(page)).or(self.wish.taken_through);
+        debug_assert!(!self.pages.is_empty(), "one page stays in any case");
+        debug_assert!(
+            through_before.is_none() || self.through <= through_before,
+            "a reading takes less and less"
+        );
         self.given_up.retain(|corrupt| self.pages.contains_key(&corrupt.page));
     }
 }

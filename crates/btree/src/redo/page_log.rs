@@ -35,6 +35,7 @@ pub(crate) fn push(log: &mut PageLog, end: Lsn, kind: u8, payload: &[u8]) {
 }
 
 fn put(log: &mut PageLog, end: Lsn, kind: u8, body: &[u8]) {
+    debug_assert!(kind & ABSOLUTE == 0, "kinds leave the highest bit free");
     // A folded page may have been newer than the place in the log.
     if end < log.last_end {
         log.last_end = Lsn::ZERO;
@@ -94,6 +95,7 @@ pub fn renew_page_logs(pool: &BufferPool, part: usize, limit: Lsn) -> Result<Vec
             });
         }
         let bytes = group.encoded_len();
+        debug_assert!(bytes <= wal.group_bytes_max(), "a batch of logs fits into one group");
         wal.append_reserve(&group).map(drop).map_err(|error| Refused { error, bytes })
     };
     let fits = wal.group_bytes_max() / (pool.page_logs().page_log_max() + RENEWED_EXTRA_BYTES);
@@ -231,6 +233,7 @@ pub(super) fn folded(
     log: &PageLog,
 ) -> (PageLog, Option<PageFault>) {
     let fault = catch_up(page, bytes, read, log).err();
+    debug_assert_eq!(header::id(bytes), page, "a page is itself, or lost as itself");
     let mut payload = Vec::new();
     Change::image_of(bytes).encode(page, &mut payload);
     let mut folded = PageLog { begins_with_image: true, ..PageLog::default() };

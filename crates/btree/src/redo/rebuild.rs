@@ -11,7 +11,7 @@ use crate::redo::change::{PAGE_ID_BYTES, page_id};
 use crate::redo::{IMAGE_KIND, Malformed, PAGE_KINDS_END, RENEWED_LOG};
 use crate::{check_page, lost_page};
 use buffer::PageLog;
-use pagestore::{PageFault, PageId, header};
+use pagestore::{PageFault, PageId, PageSize, header};
 use wal::{LogGroup, Lsn};
 
 /// A longer log is made part of the image.
@@ -40,6 +40,10 @@ impl PageRebuild {
         begin: Lsn,
         lsn: Option<Lsn>,
     ) -> PageRebuild {
+        debug_assert!(
+            PageSize::from_bytes(page_bytes as u64).is_some(),
+            "a page has the size of a store's pages"
+        );
         let mut bytes = vec![0; page_bytes];
         let mut read = Err(PageFault::Absent);
         if let Some(image) = image.filter(|image| image.len() == page_bytes) {
@@ -56,6 +60,7 @@ impl PageRebuild {
         if group.end <= self.begin || self.lsn.is_some_and(|lsn| group.end > lsn) {
             return Ok(());
         }
+        debug_assert!(group.end >= self.log.last_end, "groups come in the order of the log");
         for (_, record) in group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END) {
             let is_ours = record.payload.get(..PAGE_ID_BYTES).map(page_id) == Some(self.page);
             if !is_ours {
@@ -103,6 +108,7 @@ impl PageRebuild {
             self.read = applied.map(drop);
         }
         self.before = self.before.take().map(|_| PageLog::default());
+        debug_assert!(self.read.is_err() || header::id(&self.bytes) == self.page, "a page stays itself");
         self.is_folded = true;
     }
 

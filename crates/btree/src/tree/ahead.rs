@@ -23,6 +23,7 @@ impl Tree {
         keys: impl Iterator<Item = &'k [u8]>,
         leaves_max: usize,
     ) -> Result<Ahead, Stop> {
+        debug_assert!(leaves_max > 0, "somebody wants leaves");
         let mut ahead = Ahead::default();
         for key in keys {
             let leaf = self.leaf_of(pool, key)?;

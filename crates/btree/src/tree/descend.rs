@@ -29,8 +29,13 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    pub(super) fn contain(&self, key: &[u8]) -> bool {
+        self.lower.as_slice() <= key && self.upper.as_ref().is_none_or(|upper| key < upper.as_slice())
+    }
+
     /// The bounds of one child of a node with these bounds.
     pub(super) fn of_child(&self, node: Node<'_>, child: usize) -> Self {
+        debug_assert!(child <= node.count(), "a node has one child more than entries");
         Self {
             lower: if child > 0 { node.key(child - 1) } else { self.lower.clone() },
             upper: if child < node.count() { Some(node.key(child)) } else { self.upper.clone() },
@@ -185,6 +190,7 @@ impl Tree {
             let index = node.child_index(key);
             let (child, below) = (node.child(index), node.level() - 1);
             bounds = bounds.of_child(node, index);
+            debug_assert!(bounds.contain(key), "the way down keeps to its key");
             if below == level + 1 {
                 let guard = self.write_node(pool, child, Some(below))?;
                 return Ok(Some(Parent { guard, bounds }));

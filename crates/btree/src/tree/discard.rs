@@ -54,6 +54,8 @@ impl Tree {
         let node = Node::new(&guard);
         let children = node.count() + 1;
         let cut = count.min(children);
+        debug_assert!(cut > 0, "each step frees something");
+        debug_assert!(node.level() > 0, "leaves have no children");
         let freed: Vec<PageId> = (children - cut..children).map(|index| node.child(index)).collect();
         let page = guard.page_id();
         if cut == children {

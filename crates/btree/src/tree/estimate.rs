@@ -168,6 +168,7 @@ struct Path {
 impl Path {
     /// Takes the step that `choose` says in this node; gives the child's position.
     fn enter(&mut self, node: Node<'_>, choose: impl Fn(Node<'_>) -> usize) -> usize {
+        debug_assert!(!self.is_whole, "a path ends in a leaf");
         let index = choose(node).min(node.count());
         self.is_whole = node.level() == 0;
         let total = if self.is_whole { node.count() } else { node.count() + 1 };
@@ -183,6 +184,7 @@ fn position(path: &[Step]) -> f64 {
     for step in path {
         width /= step.total.max(1) as f64;
         start += step.index as f64 * width;
+        debug_assert!(step.index <= step.total, "a step leads into its node");
     }
     start
 }
@@ -199,6 +201,7 @@ fn border(node: Node<'_>, key: &[u8]) -> usize {
 
 /// The entries before a path's end, with the sizes of subtrees taken as the average of both paths.
 fn before(path: &[Step], other: &[Step]) -> f64 {
+    debug_assert_eq!(path.len(), other.len(), "both paths go down equally far");
     let mut below = 1.0;
     let mut sum = 0.0;
     for (step, other) in path.iter().zip(other).rev() {

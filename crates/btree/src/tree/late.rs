@@ -110,6 +110,8 @@ fn plan<'p, 'c>(pool: &'p BufferPool, leaf: ExclusiveGuard<'p>, changes: &'c [La
         }
         applies += 1;
     }
+    debug_assert!(deleted <= node.count(), "only entries are deleted");
+    debug_assert!(bytes_more <= node.free_bytes(), "what fits fits together");
     let is_sparse = bytes_less > bytes_more && node.is_sparse_without(bytes_less - bytes_more);
     let last = applies.checked_sub(1).map(|last| &changes[last]);
     Step { mtr, leaf, applies, rest: changes.get(applies), last, is_sparse }
@@ -118,6 +120,7 @@ fn plan<'p, 'c>(pool: &'p BufferPool, leaf: ExclusiveGuard<'p>, changes: &'c [La
 fn finish(pool: &BufferPool, space: &Space, tree: &Tree, step: Step<'_, '_>) -> Result<(), Stop> {
     let Step { mut mtr, leaf, rest, last, is_sparse, .. } = step;
     let last = last.expect("a page is late for some change");
+    debug_assert!(rest.is_none_or(|rest| last.key < rest.key), "late changes are in the order of their keys");
     mtr.late_applied(leaf.page_id(), rest.is_some().then_some(&*last.key));
     mtr.hold(leaf);
     mtr.finish_structure()?;

@@ -69,6 +69,11 @@ impl Tree {
         check_bounds(left_page, Node::new(&left), &left_bounds)?;
         check_bounds(right_page, Node::new(&right), &right_bounds)?;
         let (lower, upper) = (left_bounds.lower, right_bounds.upper);
+        debug_assert_eq!(
+            left_bounds.upper.as_deref(),
+            Some(&*right_bounds.lower),
+            "neighbours meet at their separator"
+        );
         let separator = parent_node.key(left_index);
         let joined = self.join(&left, &right, &separator, &Bounds { lower, upper });
         let Some(joined) = joined else { return Ok(Merged::Nothing) };
@@ -110,6 +115,8 @@ impl Tree {
         if bytes * 100 > left_node.capacity() * percent {
             return None;
         }
+        debug_assert_eq!(level, right_node.level(), "neighbours are on one level");
+        debug_assert!(separator.len() >= prefix_len, "a separator has what all keys share");
         let identity = NodeIdentity { page: left.page_id(), tree: self.id, level };
         let mut builder = NodeBuilder::new(left.len(), identity, &bounds.lower[..prefix_len]);
         if level > 0 {

@@ -138,6 +138,7 @@ impl Tree {
                 }
             }
         }
+        debug_assert!(found.is_err() || current.is_some(), "a key that is found has a value");
         if let Some(change) = planned(node, key, found, decision, edit) {
             mtr.plan(leaf.page_id(), &change);
         }
@@ -182,6 +183,7 @@ impl Tree {
         if !absent.has_room(key.len() + value_len) {
             return Err(Stop::Miss(absent.page()));
         }
+        debug_assert!(self.root != absent.page(), "a root is read, not changed late");
         mtr.change_late(absent, (self.id, self.root), key, value);
         mtr.reserve(edit.extra_bytes() + RECORD_OVERHEAD_BYTES)?;
         Ok(edit.apply(current, context, &mut mtr.extra()))
@@ -225,6 +227,7 @@ fn planned<'e, E: Edit>(
 pub(super) fn splice<'v>(slot: usize, old: &[u8], new: &'v [u8]) -> Change<'v> {
     let start = common_start(old, new);
     let end = common_end(&old[start..], &new[start..]);
+    debug_assert!(start + end <= old.len().min(new.len()), "the kept parts do not overlap");
     let middle = &new[start..new.len() - end];
     Change::Splice { slot: number(slot), keep_start: number(start), keep_end: number(end), middle }
 }

@@ -37,11 +37,13 @@ impl Tree {
                 Err(_) => return None,
             }
         }
+        debug_assert!(absent <= PATHS as f64, "no more leaves are absent than there are");
         (known > 0.0).then(|| Leaves { count: count / known, absent: absent / PATHS as f64 })
     }
 
     /// As if the whole tree were like the way down to `place`, which is from 0 to 1.
     fn leaves_below(&self, pool: &BufferPool, mut place: f64) -> Result<Leaves, Stop> {
+        debug_assert!((0.0..1.0).contains(&place), "a place is a share of the tree");
         let mut count = 1.0;
         let mut guard = self.read_node(pool, self.root, None, Access::Scan)?;
         loop {

@@ -104,6 +104,15 @@ impl Position {
         self.anchor == Anchor::End
     }
 
+    /// Whether this comes later in a scan of the direction.
+    fn is_ahead_of(&self, before: &Position, direction: Direction) -> bool {
+        match (before.key(), direction) {
+            (None, _) => true,
+            (Some(key), Direction::Forward) => self.key.as_slice() > key,
+            (Some(key), Direction::Backward) => self.key.as_slice() < key,
+        }
+    }
+
     fn set_key(&mut self, key: &[u8]) {
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -207,6 +216,8 @@ impl Tree {
         next.first_ahead = from.first_ahead;
         let leaf = self.leaf_for_scan(pool, from, direction, next)?;
         let node = Node::new(&leaf);
+        debug_assert!(next.is_end() || next.is_ahead_of(from, direction), "a scan goes on in its direction");
+        debug_assert!(next.leaves > 0, "a leaf is behind the scan");
         let view = LeafView {
             node,
             slots: from.slots(node, direction),
@@ -269,6 +280,7 @@ fn prefetch(pool: &BufferPool, parent: Node<'_>, index: usize, direction: Direct
         Direction::Forward => (index + ahead.div_ceil(2)).min(last),
         Direction::Backward => index.saturating_sub(ahead.div_ceil(2)).max(first),
     };
+    debug_assert!((first..=last).contains(&half_way), "half-way is on the way");
     if first < last && pool.is_absent(parent.child(half_way)) {
         pool.prefetch(children.map(|child| parent.child(child)));
     }

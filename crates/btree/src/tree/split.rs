@@ -134,8 +134,11 @@ impl Tree {
         let right = structure.space.allocate(&mut mtr, placement, 1)?[0];
         let right_bounds = Bounds { lower: separator.clone(), upper: bounds.upper };
         let image = self.right_image(node, keep, right, &right_bounds);
+        let moved_up = usize::from(node.level() > 0);
+        debug_assert_eq!(Node::new(&image).count() + keep + moved_up, node.count(), "a split loses no entry");
         mtr.change(right, &Change::image_of(&image));
 
+        debug_assert_ne!(right, guard.page_id(), "the right half has a page of its own");
         let old_prefix_len = node.prefix().len();
         let shared = shared_prefix(&bounds.lower, Some(&separator));
         let prefix_len = if keep > 0 { shared.max(old_prefix_len) } else { old_prefix_len };
@@ -145,6 +148,8 @@ impl Tree {
                 &Change::Reshape { keep: number(keep), prefix_len: number(prefix_len) },
             );
         }
+        debug_assert!(index <= parent_node.count(), "the parent has the node as a child");
+        debug_assert!(takes_separator(parent_node, &separator), "the parent has room for the new child");
         let suffix =
             separator.strip_prefix(parent_node.prefix()).expect("separators share the parent's prefix");
         let child = encode_child(right);
@@ -171,6 +176,7 @@ impl Tree {
         if node.level() > 0 {
             builder.set_first_child(node.child(first));
         }
+        debug_assert!(first <= node.count(), "what moves lies in the node");
         builder.push_from(node, first..node.count());
         builder.finish()
     }
@@ -194,6 +200,7 @@ impl Tree {
         let identity = NodeIdentity { page: self.root, tree: self.id, level: level + 1 };
         let mut grown = NodeBuilder::new(page_bytes, identity, &[]);
         grown.set_first_child(child);
+        debug_assert_ne!(child, self.root, "a root moves down into another page");
         mtr.hold(root);
         mtr.change(child, &Change::image_of(&moved.finish()));
         mtr.change(self.root, &Change::image_of(&grown.finish()));
@@ -211,6 +218,7 @@ fn takes_separator(node: Node<'_>, separator: &[u8]) -> bool {
 /// has room for any separator. Ascending keys leave a full node behind.
 fn inner_place(node: Node<'_>, is_last: bool) -> usize {
     if is_last {
+        debug_assert!(node.count() > 0, "a node that is split has entries");
         return node.count() - 1;
     }
     let total: usize = (0..node.count()).map(|slot| node.entry_bytes(slot)).sum();

@@ -55,6 +55,7 @@ impl<'a> Sequence<'a> {
     }
 
     fn place(&self, left: usize) -> SplitPlace {
+        debug_assert!((1..self.len()).contains(&left), "both sides get entries");
         let after_new = left > self.position && !self.replaces;
         let right_suffix = self.suffix(left);
         let separator_len = shortest_separator(self.suffix(left - 1), right_suffix);
@@ -107,6 +108,7 @@ fn by_pattern(sequence: &Sequence<'_>, is_last: bool) -> Option<usize> {
     let follows_last = node.insert_last().is_some_and(|last| last + 1 == position);
     let precedes_last = node.insert_last() == Some(position);
     if (is_last && position == node.count()) || (run >= RUN_MIN && follows_last) {
+        debug_assert!(position <= node.count(), "an entry is inserted between its neighbours");
         // The new key opens the right node.
         return Some(position);
     }

@@ -116,6 +116,11 @@ impl Tree {
                 tasks.push(Task { page: node.child(index), level: Some(below), bounds });
             }
         }
+        debug_assert_eq!(
+            report.leaf_pages + report.inner_pages,
+            report.pages.len() as u64,
+            "each page is one or the other"
+        );
         (report, faults)
     }
 
