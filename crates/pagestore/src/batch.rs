@@ -42,6 +42,7 @@ impl PageBatch {
         let images =
             self.buffer.as_mut_slice()[BATCH_HEADER_BYTES..].chunks_exact_mut(self.page_size.bytes());
         for image in images.take(self.pages.len()) {
+            debug_assert!(header::kind(image).is_some(), "what is written is a page");
             header::set_epoch(image, epoch);
             header::seal(image);
         }
@@ -60,6 +61,7 @@ impl PageBatch {
     }
 
     pub fn is_full(&self) -> bool {
+        debug_assert!(self.pages.len() <= BATCH_PAGES_MAX, "a batch fits its header");
         let used = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
         used + self.page_size.bytes() > self.buffer.len()
     }
@@ -78,6 +80,11 @@ impl PageBatch {
     /// The list of pages and the buffer: header room, then the images in order.
     pub fn into_parts(mut self) -> (Vec<PageId>, IoBuf) {
         self.buffer.set_len(BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes());
+        debug_assert_eq!(
+            self.pages.is_empty(),
+            self.buffer.len() == BATCH_HEADER_BYTES,
+            "each page has an image"
+        );
         (self.pages, self.buffer)
     }
 }

@@ -14,6 +14,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 /// Writes zeros, a large piece at a time. The caller calls `sync_all`. Where the file system could not reserve the space, a full
 /// disk shows only here: that is a reservation refused, not a write that has failed.
 pub(crate) async fn fill_with_zeros(file: &Arc<dyn File>, bytes: Range<u64>) -> Result<(), IoError> {
+    debug_assert!(bytes.start <= bytes.end, "a file is filled forwards");
     let mut offset = bytes.start;
     let mut piece = IoBuf::zeroed(PIECE_BYTES.min(bytes.end.saturating_sub(offset)) as usize);
     while offset < bytes.end {
@@ -26,5 +27,6 @@ pub(crate) async fn fill_with_zeros(file: &Arc<dyn File>, bytes: Range<u64>) -> 
         offset += buffer.len() as u64;
         piece = buffer;
     }
+    debug_assert!(offset >= bytes.end, "all of it is filled");
     Ok(())
 }

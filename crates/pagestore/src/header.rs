@@ -14,7 +14,7 @@
 //!
 //! Checksum and page id are verified on every read: together they detect torn, damaged and misdirected writes.
 
-use crate::{CorruptPage, PageFault, PageId, TreeId};
+use crate::{CorruptPage, PAGE_ID_MAX, PageFault, PageId, PageSize, TreeId};
 
 /// The bytes before the part that belongs to the page kind.
 pub const PAGE_HEADER_BYTES: usize = 40;
@@ -53,6 +53,11 @@ fn u64_at(page: &[u8], offset: usize) -> u64 {
 
 /// Formats the header of a new page. The rest of the page is the caller's.
 pub fn format(page: &mut [u8], id: PageId, kind: PageKind, tree: TreeId) {
+    debug_assert!(
+        PageSize::from_bytes(page.len() as u64).is_some(),
+        "a page has the size of a store's pages"
+    );
+    debug_assert!(id.0 <= PAGE_ID_MAX, "page ids have 40 bits");
     page[..PAGE_HEADER_BYTES].fill(0);
     page[4] = kind as u8;
     page[6..8].copy_from_slice(&FORMAT_VERSION.to_le_bytes());

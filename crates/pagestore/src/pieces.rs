@@ -21,6 +21,7 @@ pub(crate) fn pieces(mut parts: Vec<Part>, page_bytes: u64) -> Vec<Vec<Part>> {
 
 /// The bytes that the read of a piece brings.
 pub(crate) fn span(piece: &[Part], page_bytes: u64) -> u64 {
+    debug_assert!(piece.is_sorted_by_key(|part| part.address), "a piece is in the order of its addresses");
     let (Some(first), Some(last)) = (piece.first(), piece.last()) else { return 0 };
     last.address - first.address + page_bytes
 }
@@ -31,6 +32,7 @@ pub(crate) fn images(
     bytes: IoBuf,
     page_bytes: usize,
 ) -> impl Iterator<Item = (usize, IoBuf)> {
+    debug_assert_eq!(bytes.len() as u64, span(piece, page_bytes as u64), "a read brings its piece");
     let bytes = Arc::new(bytes);
     let first = piece.first().map_or(0, |part| part.address);
     piece.iter().map(move |part| {

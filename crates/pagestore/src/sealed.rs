@@ -10,6 +10,7 @@ fn field(at: usize) -> Range<usize> {
 
 /// Puts the checksum into its place, and answers it.
 pub(crate) fn seal(block: &mut [u8], at: usize) -> u32 {
+    debug_assert!(at + 4 <= block.len(), "a checksum lies in its block");
     block[field(at)].fill(0);
     let checksum = crc_fast::crc32_iscsi(block);
     block[field(at)].copy_from_slice(&checksum.to_le_bytes());

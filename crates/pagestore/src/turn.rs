@@ -24,7 +24,8 @@ impl Turn {
 
 impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock() = false;
+        let was_taken = std::mem::replace(&mut *self.0.taken.lock(), false);
+        debug_assert!(was_taken, "a turn is given back once");
         self.0.queue.wake_one();
     }
 }

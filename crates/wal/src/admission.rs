@@ -79,6 +79,7 @@ impl Wal {
         if is_normal {
             shared.give_credit(&mut state);
         }
+        debug_assert!(shared.is_covered(&state), "a reservation is taken from room that is there");
         drop(state);
         Ok(Reservation { shared, cost, is_normal })
     }
@@ -115,6 +116,7 @@ impl Wal {
         group: &WalGroup,
     ) -> Result<GroupLsns, WalError> {
         assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
+        debug_assert!(!group.is_empty() && room.cost > 0, "a reservation is used once, for something");
         let shared = &self.shared;
         let checksum = crc_fast::crc32_iscsi(group.record_bytes());
         if let Some(lsns) = shared.append_to_open(group, checksum) {
@@ -245,11 +247,20 @@ impl Shared {
         self.room(state, border).min(capacity).saturating_sub(state.reserved + self.spared(priority))
     }
 
+    /// All that is reserved has room behind the open chunk.
+    fn is_covered(&self, state: &State) -> bool {
+        state.reserved <= self.room(state, state.staging.border_max())
+    }
+
     fn spared(&self, priority: Priority) -> u64 {
         if priority == Priority::Normal { self.options.reserve_bytes } else { 0 }
     }
 
     fn room(&self, state: &State, border: u64) -> u64 {
+        debug_assert!(
+            state.ready_through >= state.staging.segment(),
+            "the segment that is being filled is prepared"
+        );
         let room = Room {
             segment_bytes: self.options.segment_bytes,
             group_cost_max: cost(self.options.group_bytes_max),
@@ -301,6 +312,7 @@ impl Shared {
         let credit = free.min(missing);
         state.reserved += credit;
         self.appending.credit.fetch_add(credit, Ordering::AcqRel);
+        debug_assert!(self.is_covered(state), "credit is given from room that is there");
     }
 
     pub(crate) fn withdraw_credit(&self, state: &mut State) {

@@ -4,7 +4,7 @@
 //! has the same segments under the same names; the last is filled with zeros, and an opening finds there what a crash at that
 //! moment would have left. The caller holds a pin (`LogPin`) on what is not copied yet.
 
-use crate::format::{align_up, segment_before, segment_path};
+use crate::format::{BLOCK_BYTES, align_up, segment_before, segment_path};
 use crate::segments::ZEROS_BYTES;
 use crate::{Lsn, Wal, WalError};
 use env::{Disk, File, IoBuf, OpenOptions};
@@ -50,10 +50,15 @@ impl Wal {
         let durable = self.durable_lsn();
         let end = align_up(durable.0);
         while copy.position < end {
+            debug_assert!(copy.position.is_multiple_of(BLOCK_BYTES as u64), "a copy grows by blocks");
             let number = copy.position / segment_bytes;
             let (source, target) = self.segment_of(copy, number).await?;
             let piece_end = end.min((number + 1) * segment_bytes).min(copy.position + PIECE_BYTES);
             let offset = copy.position % segment_bytes;
+            debug_assert!(
+                offset + (piece_end - copy.position) <= segment_bytes,
+                "a piece lies in one segment"
+            );
             let buffer = IoBuf::for_overwriting((piece_end - copy.position) as usize);
             let (buffer, result) = source.read_at(offset, buffer).await;
             result?;
@@ -106,6 +111,7 @@ impl Wal {
 
 /// Zeros up to the end of a segment, which is durable then.
 async fn fill(file: &dyn File, from: u64, segment_bytes: u64) -> Result<(), WalError> {
+    debug_assert!(from <= segment_bytes, "a segment is filled to its end");
     let mut at = from;
     while at < segment_bytes {
         let zeros = IoBuf::zeroed((segment_bytes - at).min(ZEROS_BYTES) as usize);

@@ -89,6 +89,10 @@ impl LogFiles {
     }
 
     async fn read(&mut self, place: u64, length: u64) -> Result<Vec<u8>, WalError> {
+        debug_assert!(
+            place % self.segment_bytes + length <= self.segment_bytes,
+            "a read lies in one segment"
+        );
         let number = place / self.segment_bytes;
         let file = match &self.open {
             Some((open, file)) if *open == number => file.clone(),
@@ -168,6 +172,7 @@ impl LogBuilder {
     /// Zeros, to the end of the segment at most.
     async fn fill(&mut self, end: u64) -> Result<(), WalError> {
         let end = end.min((self.place / self.segment_bytes + 1) * self.segment_bytes);
+        debug_assert!(end > self.place, "filling goes on");
         self.write(IoBuf::zeroed((end - self.place).min(ZEROS_BYTES) as usize)).await
     }
 

@@ -9,6 +9,7 @@
 //! failed write or sync ends the log for good.
 
 use crate::Lsn;
+use crate::format::align_up;
 use crate::log::{Shared, State};
 use crate::spacing::Pace;
 use crate::staging::Chunk;
@@ -92,6 +93,7 @@ fn next_batch(shared: &Shared) -> Option<Batch> {
     }
     // Nothing is open now, so this is the end of the chunks.
     let through = state.staging.end();
+    debug_assert!(through.0 >= shared.written.load(Ordering::Acquire), "the log is written in order");
     drop(guard);
     // Without the lock: others may open the next chunk while groups are still being copied into these.
     let chunks = chunks.into_iter().map(|outgoing| Outgoing { chunk: outgoing.chunk.complete(), ..outgoing });
@@ -107,9 +109,18 @@ async fn write(
     // It speaks for itself alone.
     let writes_through = batch.sync && batch.chunks.len() == 1 && unsynced.is_empty();
     let mut writes = SmallVec::<[_; 1]>::with_capacity(batch.chunks.len());
+    let mut border = align_up(shared.written.load(Ordering::Acquire));
     for Outgoing { chunk, segment, file } in batch.chunks {
+        let start = chunk.start;
+        assert!(start.0 >= border, "a block that may hold durable bytes is never written again");
         let offset = chunk.start.0 % shared.options.segment_bytes;
         let bytes = chunk.into_disk_bytes(shared.log_id, shared.epoch, durable);
+        border = start.0 + bytes.len() as u64;
+        assert!(
+            offset + bytes.len() as u64 <= shared.options.segment_bytes,
+            "a chunk never crosses a segment"
+        );
+        debug_assert_eq!(segment, start.0 / shared.options.segment_bytes, "a chunk goes to its own segment");
         if writes_through {
             writes.push(file.write_through_at(offset, bytes));
         } else {
@@ -123,6 +134,7 @@ async fn write(
         result?;
         buffers.push(buffer);
     }
+    debug_assert!(batch.through.0 >= shared.written.load(Ordering::Acquire), "what is written only grows");
     shared.written.store(batch.through.0, Ordering::Release);
     shared.written_waiters.wake_through(batch.through);
     if batch.sync {
@@ -130,10 +142,12 @@ async fn write(
         for sync in syncs {
             sync.await?;
         }
+        debug_assert!(batch.through >= durable, "what is durable only grows");
         unsynced.clear();
         shared.durable.store(batch.through.0, Ordering::Release);
         shared.durable_waiters.wake_through(batch.through);
     }
+    debug_assert!(shared.is_in_order(), "a written batch leaves the log's ends in order");
     let mut state = shared.state.lock();
     for buffer in buffers {
         state.staging.release(buffer);

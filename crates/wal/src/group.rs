@@ -76,6 +76,7 @@ impl WalGroup {
             payload_len.and_then(|len| u32::try_from(len).ok()).expect("a payload is below 4 GiB");
         self.bytes[start..start + 4].copy_from_slice(&payload_len.to_le_bytes());
         self.ends.push(u32::try_from(self.bytes.len()).expect("a group is below 4 GiB"));
+        debug_assert!(self.ends.is_sorted(), "records follow each other");
         self.ends.len() - 1
     }
 
@@ -86,6 +87,7 @@ impl WalGroup {
 
     /// Takes the last record out again.
     pub fn pop(&mut self) {
+        debug_assert!(!self.ends.is_empty(), "there is a record to take out");
         self.ends.pop();
         self.bytes.truncate(self.ends.last().map_or(0, |end| *end as usize));
     }
@@ -101,6 +103,11 @@ impl WalGroup {
 
     /// The size in the log.
     pub fn encoded_len(&self) -> usize {
+        debug_assert_eq!(
+            self.ends.last().map_or(0, |end| *end as usize),
+            self.bytes.len(),
+            "records fill a group"
+        );
         GROUP_HEADER_BYTES + self.bytes.len()
     }
 
@@ -111,6 +118,7 @@ impl WalGroup {
 
     /// Writes the group into its place in the log; `checksum` is that of the records.
     pub(crate) fn write_at(&self, start: Lsn, checksum: u32, place: &mut [u8]) {
+        debug_assert_eq!(place.len(), self.encoded_len(), "a group's place has its length");
         let (header, records) = place.split_at_mut(GROUP_HEADER_BYTES);
         header[..4].copy_from_slice(&(records.len() as u32).to_le_bytes());
         header[4..].copy_from_slice(&group_checksum(checksum, start).to_le_bytes());
@@ -119,6 +127,11 @@ impl WalGroup {
 
     /// The LSN of the record at `index` once the group lies at `lsns`.
     pub fn record_lsn(&self, lsns: GroupLsns, index: usize) -> Lsn {
+        debug_assert_eq!(
+            lsns.start.advance(self.encoded_len() as u64),
+            lsns.end,
+            "a group's LSNs span its bytes"
+        );
         lsns.start.advance(GROUP_HEADER_BYTES as u64 + u64::from(self.ends[index]))
     }
 }

@@ -220,6 +220,7 @@ impl Wal {
         assert!(lsn <= self.durable_lsn(), "a checkpoint lies in the durable part of the log");
         let mut state = self.shared.state.lock();
         let needed_from = segment_before(lsn, self.shared.options.segment_bytes);
+        debug_assert!(needed_from <= state.staging.segment(), "a checkpoint lies in the log");
         state.needed_from = state.needed_from.max(needed_from);
         state.free_segments();
         drop(state);
@@ -230,6 +231,7 @@ impl Wal {
     pub async fn close(&self) -> Result<(), WalError> {
         self.shared.flush_at_once(self.end_lsn());
         let result = self.wait_durable(self.end_lsn()).await;
+        debug_assert!(result.is_err() || self.shared.is_in_order(), "a closed log's ends are in order");
         self.shared.stop();
         result
     }
@@ -284,6 +286,13 @@ impl Shared {
     /// The end of the last appended group.
     pub(crate) fn end(&self) -> Lsn {
         Lsn(self.ring.end())
+    }
+
+    /// `durable <= written <= end`. They only grow, so in this order each is read no later than what it is compared to.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let durable = self.durable.load(Ordering::Acquire);
+        let written = self.written.load(Ordering::Acquire);
+        durable <= written && written <= self.end().0
     }
 
     fn ask_for_flush(&self, lsn: Lsn) {
@@ -354,6 +363,7 @@ impl Shared {
         if state.failure.is_none() {
             state.failure = Some(WalError::Failed(error));
         }
+        debug_assert!(self.is_in_order(), "a failure leaves the log's ends in order");
         // Nobody opens another chunk.
         state.staging.seal();
         drop(state);

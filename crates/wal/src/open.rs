@@ -115,12 +115,24 @@ impl Wal {
     ) -> Result<Self, WalError> {
         let epoch = random_id(env);
         let current = tail.position / tail.segment_bytes;
+        debug_assert!(tail.position.is_multiple_of(BLOCK_BYTES as u64), "chunks begin on block borders");
+        debug_assert!(tail.end.0 <= tail.position, "the log goes on behind what was read");
         let start = Lsn(tail.position);
         let end = start.advance(CHUNK_HEADER_BYTES as u64);
         let file = files.get(&current).expect("the current segment exists");
         open_epoch(&**file, &tail, epoch).await?;
         let kept_from = kept_segment(&options, &tail);
         let ready_through = *files.keys().next_back().expect("the current segment is in it");
+        debug_assert!(kept_from <= current, "the segment that is being filled is kept");
+        debug_assert_eq!(
+            files.len() as u64,
+            ready_through - current + 1,
+            "prepared segments follow each other"
+        );
+        debug_assert!(
+            recyclable.iter().all(|number| *number < kept_from),
+            "only what nobody needs is used again"
+        );
         let state = State {
             staging: Staging::new(tail.segment_bytes, align_up(end.0), end),
             files,
@@ -159,6 +171,7 @@ async fn write_again(
     segment_bytes: u64,
     kept: u64,
 ) -> Result<Option<Arc<dyn File>>, IoError> {
+    debug_assert!((1..=segment_bytes).contains(&kept), "what is kept lies in the segment");
     match copy_segment(disk, directory, number, segment_bytes, kept).await {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.is_no_space() => {
@@ -171,6 +184,7 @@ async fn write_again(
 
 /// Writes the chunk that separates this run from everything before it.
 async fn open_epoch(file: &dyn File, tail: &LogTail, epoch: u64) -> Result<(), IoError> {
+    debug_assert_ne!(epoch, tail.epoch, "each opening has an epoch of its own");
     let header = ChunkHeader {
         log_id: tail.log_id,
         start: Lsn(tail.position),

@@ -151,6 +151,7 @@ impl LogPiece {
             }
             break;
         }
+        debug_assert!(bytes.len().is_multiple_of(BLOCK_BYTES), "a piece consists of blocks");
         (!bytes.is_empty()).then_some(LogPiece { start: self.start, bytes })
     }
 }

@@ -58,6 +58,7 @@ impl Drop for LogPin {
 impl State {
     fn unpin(&mut self, segment: u64) {
         let count = self.pins.get_mut(&segment).expect("it was pinned");
+        debug_assert!(*count > 0, "a pin that is counted is there");
         *count -= 1;
         if *count == 0 {
             self.pins.remove(&segment);
@@ -69,7 +70,13 @@ impl State {
     pub(crate) fn free_segments(&mut self) {
         let pinned = self.pins.keys().next().copied().unwrap_or(u64::MAX);
         let kept_from = self.needed_from.min(pinned);
+        debug_assert!(pinned >= self.kept_from, "what is pinned has been kept");
+        debug_assert!(kept_from <= self.staging.segment(), "the segment that is being filled is kept");
         while self.kept_from < kept_from {
+            debug_assert!(
+                self.recyclable.back().is_none_or(|last| *last < self.kept_from),
+                "segments become free in order"
+            );
             self.recyclable.push_back(self.kept_from);
             self.kept_from += 1;
         }

@@ -74,6 +74,7 @@ pub struct LogGroup<'a> {
 impl<'a> LogGroup<'a> {
     /// The records have been decoded once.
     pub(crate) fn new(start: Lsn, end: Lsn, bytes: &'a [u8]) -> LogGroup<'a> {
+        debug_assert!(start < end, "a group has bytes");
         LogGroup { start, end, bytes }
     }
 
@@ -118,6 +119,7 @@ impl WalReader {
 
     /// For a log in use: reads nothing behind `end`, where it ended when an earlier reader had come to its end.
     pub fn until(mut self, end: Lsn) -> Self {
+        debug_assert!(!self.started, "where to end is said before reading");
         self.until = Some(end);
         self.window.end_at(end.0.next_multiple_of(BLOCK_BYTES as u64));
         self
@@ -135,6 +137,7 @@ impl WalReader {
             self.finished |= self.until.is_some_and(|end| self.next >= end);
             if !self.finished && self.next < self.tail.end {
                 let (start, end) = self.check_group()?;
+                debug_assert!(start < end && end <= self.tail.end, "a group lies in its chunk");
                 self.next = end;
                 if end < self.tail.from {
                     continue;
@@ -196,9 +199,14 @@ impl WalReader {
             }
         };
         self.started = true;
+        debug_assert_eq!(header.start.0, position, "a chunk is accepted in its own place");
         self.next = header.start.advance(CHUNK_HEADER_BYTES as u64);
         self.segment_ended = header.flags & END_OF_SEGMENT != 0;
         self.tail.position = position + header.padded();
+        debug_assert!(
+            self.tail.position / self.tail.segment_bytes <= position / self.tail.segment_bytes + 1,
+            "a chunk lies in one segment"
+        );
         self.tail.end = header.end();
         self.tail.epoch = header.epoch;
         self.tail.log_id = header.log_id;

@@ -46,6 +46,10 @@ fn next_step(shared: &Shared) -> Option<Step> {
     if state.stopped || state.failure.is_some() {
         return None;
     }
+    debug_assert!(
+        state.ready_through >= state.staging.segment(),
+        "the segment that is being filled is prepared"
+    );
     let next = state.ready_through + 1;
     let capacity_bytes = shared.capacity_bytes.load(std::sync::atomic::Ordering::Relaxed);
     let segments_max = capacity_bytes / shared.options.segment_bytes;
@@ -63,6 +67,7 @@ async fn take_step(shared: &Shared, step: Step) -> Result<(), IoError> {
     match step {
         Step::Remove(old) => disk.remove(&segment_path(directory, old)).await,
         Step::Recycle { old, new } => {
+            debug_assert!(old < new, "a segment becomes a later one");
             let path = segment_path(directory, new);
             disk.rename(&segment_path(directory, old), &path).await?;
             // Both open files, all of which clients may have taken; who waits for the segment then waits for them.
@@ -173,6 +178,7 @@ async fn make_segment(
         offset += buffer.len() as u64;
         piece = buffer;
     }
+    debug_assert_eq!(offset, segment_bytes, "a segment is filled to its end");
     file.sync_all().await?;
     // One file is enough for all of this.
     drop(file);

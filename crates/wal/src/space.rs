@@ -25,6 +25,8 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn bytes(&self) -> u64 {
+        debug_assert!(self.rest <= self.segment_bytes, "a border lies in its segment");
+        debug_assert!(2 * self.group_cost_max <= self.segment_bytes, "two groups fit into a segment");
         let Some(middle) = self.spares.checked_sub(1) else { return self.rest };
         let current = self.rest.saturating_sub(self.group_cost_max);
         current + middle * (self.segment_bytes - self.group_cost_max) + self.segment_bytes

@@ -89,6 +89,7 @@ impl Pace {
 
     /// A flush begins: looks at what was counted since the one before.
     pub(crate) fn begin(&mut self, spacing: &Spacing, now_us: u64) {
+        debug_assert!(now_us >= self.begun_us, "flushes begin one after another");
         self.begun_us = now_us;
         for (sum, counted) in [
             (&mut self.page_waits, &spacing.page_waits),

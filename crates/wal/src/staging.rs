@@ -75,6 +75,7 @@ impl Chunk {
     /// Writes the header and returns the bytes for the disk.
     pub(crate) fn into_disk_bytes(self, log_id: u64, epoch: u64, durable: Lsn) -> IoBuf {
         let mut buffer = self.bytes.complete();
+        assert!(durable <= self.start, "what is durable lies before what is to be written");
         let padded = align_up(self.used as u64) as usize;
         let bytes = &mut buffer.as_mut_slice()[..padded];
         // Reused memory holds an older chunk; its bytes must not look like part of this one.
@@ -138,6 +139,7 @@ impl Staging {
     /// The next block border behind everything that was appended, where `border_max` would be now if the open chunk was
     /// sealed.
     pub(crate) fn border(&self) -> u64 {
+        debug_assert!(self.position.is_multiple_of(BLOCK_BYTES as u64), "chunks begin on block borders");
         self.open.as_ref().map_or(self.position, |_| align_up(self.ring.end()))
     }
 
@@ -179,6 +181,12 @@ impl Staging {
         let write = |start, place: &mut [u8]| group.write_at(Lsn(start), checksum, place);
         let start = Lsn(self.ring.open(buffer, self.position, CHUNK_HEADER_BYTES, length, write));
         self.open = Some(Open { start: self.position, border_max: self.position + capacity });
+        debug_assert!(start.0 > self.position, "a group lies behind its chunk's header");
+        debug_assert_eq!(
+            self.segment(),
+            self.segment_of(self.position + 1),
+            "a chunk never crosses a segment"
+        );
         GroupLsns { start, end: start.advance(length as u64) }
     }
 
@@ -187,6 +195,11 @@ impl Staging {
         let Some(open) = self.open.take() else { return };
         let piece = self.ring.close().expect("what is open here is open in the ring");
         let used = piece.used();
+        debug_assert!(used > CHUNK_HEADER_BYTES, "a chunk is opened for a group");
+        debug_assert!(
+            self.sealed.back().is_none_or(|last| last.start.0 < open.start),
+            "chunks are sealed in order"
+        );
         self.position = align_up(open.start + used as u64);
         assert!(self.position <= open.border_max);
         self.sealed.push_back(Chunk { start: Lsn(open.start), used, flags: 0, bytes: Bytes::Closed(piece) });
@@ -201,6 +214,7 @@ impl Staging {
     /// Takes back the memory of a chunk that was written.
     pub(crate) fn release(&mut self, mut buffer: IoBuf) {
         let capacity = buffer.capacity();
+        debug_assert!(self.memory_bytes >= capacity, "memory is given back once");
         self.memory_bytes -= capacity;
         if capacity == self.chunk_bytes && self.idle.len() < IDLE_BUFFERS_MAX {
             buffer.set_len(capacity);
@@ -222,9 +236,14 @@ impl Staging {
             }
         }
         self.position = (self.segment_of(self.position) + 1) * self.segment_bytes;
+        debug_assert_eq!(self.rest_behind(self.position), 0, "nothing is left of a segment that was ended");
     }
 
     fn new_buffer(&mut self, capacity: usize) -> IoBuf {
+        debug_assert!(
+            capacity > 0 && capacity.is_multiple_of(BLOCK_BYTES),
+            "a chunk's memory is whole blocks"
+        );
         self.memory_bytes += capacity;
         let reused = if capacity == self.chunk_bytes { self.idle.pop() } else { None };
         reused.unwrap_or_else(|| IoBuf::zeroed(capacity))

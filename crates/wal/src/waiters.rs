@@ -40,7 +40,10 @@ impl LsnWaiters {
     pub(crate) fn enroll<'a>(&'a self, place: &mut Option<Place<'a>>, lsn: Lsn, waker: &Waker) {
         let mut state = self.state.lock();
         let key = match place {
-            Some(place) => place.key,
+            Some(place) => {
+                debug_assert_eq!(place.key.0, lsn, "a place is for one LSN");
+                place.key
+            }
             None => {
                 state.next_ticket += 1;
                 let key = (lsn, state.next_ticket);
@@ -62,6 +65,10 @@ impl LsnWaiters {
         }
         let satisfied: SmallVec<[Waiting; 1]> = state.waiting.drain(..count).collect();
         drop(state);
+        debug_assert!(
+            satisfied.iter().all(|waiting| waiting.key.0 <= lsn),
+            "who waits for more is not woken"
+        );
         for waiting in satisfied {
             waiting.waker.wake();
         }

@@ -59,6 +59,10 @@ impl Window {
 
     /// Bytes that `header` or `chunk` has loaded.
     pub(crate) fn slice(&self, from: u64, to: u64) -> &[u8] {
+        debug_assert!(
+            self.start <= from && from <= to && to <= self.end(),
+            "only what is loaded is looked at"
+        );
         &self.bytes[(from - self.start) as usize..(to - self.start) as usize]
     }
 
@@ -73,6 +77,7 @@ impl Window {
 
     /// The valid chunk at `position`, whose bytes are then loaded; None when there is none.
     pub(crate) async fn chunk(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
+        debug_assert!(position.is_multiple_of(BLOCK_BYTES as u64), "chunks begin on block borders");
         let Some(header) = self.header(position).await? else { return Ok(None) };
         let segment_end = (position / self.segment_bytes + 1) * self.segment_bytes;
         if position + header.padded() > segment_end || !self.load(position, header.padded()).await? {
@@ -130,6 +135,8 @@ impl Window {
     }
 
     fn begin_read(&mut self, file: &dyn File, position: u64, read_end: u64) -> Completion {
+        debug_assert!(position < read_end, "a read brings something");
+        debug_assert!(position.is_multiple_of(BLOCK_BYTES as u64), "reads begin on block borders");
         let wanted = READ_BYTES.min(read_end - position) as usize;
         let mut buffer = self.buffer.take().unwrap_or_else(|| IoBuf::zeroed(READ_BYTES as usize));
         buffer.set_len(wanted);

@@ -52,11 +52,16 @@ struct PageSet {
 impl PageSet {
     /// True if it was not there.
     fn add(&mut self, page: PageId) -> bool {
+        debug_assert!(page.0 <= PAGE_ID_MAX, "page ids have 40 bits");
         let block = self.blocks.entry(page.0 / BLOCK_PAGES).or_insert_with(|| Box::new([0; 64]));
         let (word, bit) = ((page.0 % BLOCK_PAGES / 64) as usize, 1 << (page.0 % 64));
         let is_new = block[word] & bit == 0;
         block[word] |= bit;
         self.count += u64::from(is_new);
+        debug_assert!(
+            self.count <= self.blocks.len() as u64 * BLOCK_PAGES,
+            "a block has a bit for each of its pages"
+        );
         is_new
     }
 
@@ -102,6 +107,7 @@ impl Known {
 
     /// The frames of everything.
     fn encode(&self, sequence: u64) -> Vec<u8> {
+        debug_assert!(self.points.is_sorted_by_key(|point| point.number), "points have ascending numbers");
         let mut bytes = head(self.map);
         for point in &self.points {
             push_frames(&mut bytes, sequence, point.number, &point.pages.iter().collect::<Vec<_>>());
@@ -175,6 +181,7 @@ impl Changes {
             known.as_mut().map(|known| {
                 let mut bytes = Vec::new();
                 push_frames(&mut bytes, sequence, known.newest(), &std::mem::take(&mut known.fresh));
+                debug_assert!(known.length >= HEAD_BYTES as u64, "frames follow the head");
                 let at = known.length;
                 known.length += bytes.len() as u64;
                 (known.file.clone(), at, bytes)
@@ -202,10 +209,12 @@ impl Changes {
             match &mut *known {
                 Some(known) => {
                     let number = known.newest() + 1;
+                    debug_assert!(known.fresh.is_empty(), "what was noted before a point is in the journal");
                     known.points.push(Point { number, pages: PageSet::default() });
                     if known.points.len() > POINTS_MAX {
                         let second = known.points.remove(1);
                         known.points[0].pages.add_all(&second.pages);
+                        debug_assert_eq!(known.points.len(), POINTS_MAX, "the two oldest points became one");
                     }
                     let point = ChangePoint { map: known.map, number };
                     let is_long = known.length > JOURNAL_BYTES_MIN.max(2 * known.needed_bytes());
@@ -253,6 +262,7 @@ impl Changes {
         }
         let mut pages = PageSet::default();
         known.points[first..].iter().for_each(|point| pages.add_all(&point.pages));
+        debug_assert!(first < known.points.len(), "a point is one of those that are known");
         Some(pages.iter().collect())
     }
 }
@@ -262,6 +272,7 @@ fn head(map: u64) -> Vec<u8> {
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&map.to_le_bytes());
     let crc = crc_fast::crc32_iscsi(&bytes);
+    debug_assert_eq!(bytes.len() + 4, HEAD_BYTES, "a checksum ends the head");
     bytes.extend_from_slice(&crc.to_le_bytes());
     bytes
 }

@@ -67,6 +67,7 @@ impl StoreCopy {
         if first < FIRST_FREE_PAGE || end > PAGE_ID_MAX {
             return Err(CorruptPage { page: first, fault: PageFault::WrongPage }.into());
         }
+        debug_assert_eq!(images.len() as u64 % size, 0, "whole pages are placed");
         self.fill_to(first.0).await?;
         let (_, result) = self.data.write_at(first.0 * size, images).await;
         result?;
@@ -95,6 +96,7 @@ impl StoreCopy {
             return Err(CorruptPage { page, fault: PageFault::BeyondEnd }.into());
         }
         self.fill_to(page_count).await?;
+        debug_assert!(self.next.0 >= page_count, "a copy has the pages that it tells of");
         let StoreCopy { disk, directory, data, page_size, next, .. } = self;
         data.sync_all().await?;
         let tags = disk.open(&path_of(&directory, VERSIONS_FILE), OpenOptions::create().direct()).await?;
@@ -107,6 +109,8 @@ impl StoreCopy {
     async fn write(&mut self, images: IoBuf) -> Result<(), StoreError> {
         let size = self.page_size.bytes() as u64;
         let count = images.len() as u64 / size;
+        debug_assert_eq!(images.len() as u64 % size, 0, "whole pages are copied");
+        debug_assert!(self.next >= FIRST_FREE_PAGE, "the superblock's place is no page's");
         let (_, result) = self.data.write_at(self.next.0 * size, images).await;
         result?;
         self.next = PageId(self.next.0 + count);
@@ -119,6 +123,7 @@ impl InPlaceStore {
         assert_eq!(copy.page_size, self.page_size);
         let size = self.page_size.bytes();
         let first = copy.next;
+        debug_assert!(first >= FIRST_FREE_PAGE, "the superblock's place is no page's");
         let count = count.min(self.page_count().saturating_sub(first.0));
         if count == 0 {
             return Ok(0);
@@ -138,6 +143,7 @@ impl InPlaceStore {
 
     /// No batch is being written meanwhile.
     async fn read_run(&self, first: PageId, count: u64) -> Result<IoBuf, StoreError> {
+        debug_assert!(count > 0, "a read brings something");
         let target = IoBuf::for_overwriting(count as usize * self.page_size.bytes());
         let _turn = self.turn.take().await;
         let (images, result) = self.data.read_at(self.offset(first), target).await;
@@ -179,6 +185,8 @@ impl InPlaceStore {
             }
             images.push(again);
         }
+        debug_assert_eq!(images.len(), pages.len(), "each page that was asked for has an image");
+        debug_assert!(damaged.len() <= pages.len(), "damaged pages are some of these");
         Ok(CopiedImages { images, damaged })
     }
 }

@@ -67,9 +67,22 @@ impl Doublewrite {
             (0..batch.len()).map(|index| header::checksum(batch.image(index))).collect();
         let newest_lsn = (0..batch.len()).map(|index| header::lsn(batch.image(index))).max().unwrap_or(0);
         let newest_lsn = self.newest_lsn.fetch_max(newest_lsn, Ordering::Relaxed).max(newest_lsn);
+        debug_assert!(
+            self.newest_lsn.load(Ordering::Relaxed) >= newest_lsn,
+            "the newest LSN never goes back"
+        );
+        let page_size = batch.page_size();
         let (pages, mut buffer) = batch.into_parts();
         let block = &mut buffer.as_mut_slice()[..BATCH_HEADER_BYTES];
         encode(block, sequence, newest_lsn, &pages, &checksums);
+        debug_assert!(
+            decode(&buffer.as_slice()[..BATCH_HEADER_BYTES]).is_some_and(|found| found.sequence == sequence),
+            "a header can be read before it is written"
+        );
+        assert!(
+            buffer.len() as u64 <= slot_offset(page_size),
+            "a batch ends before the copy of the superblock"
+        );
         let (buffer, result) = self.file.write_at(0, buffer).await;
         result?;
         self.file.sync().await?;
@@ -137,6 +150,8 @@ pub(super) async fn write_anew(
     slot: Vec<u8>,
 ) -> Result<(), IoError> {
     let size = page_size.bytes();
+    debug_assert!(found.pages.len() <= BATCH_PAGES_MAX, "what was found fits a header");
+    debug_assert_eq!(slot.len(), SLOT_BYTES, "a copy of a slot has its size");
     file.set_len(0).await?;
     file.allocate(file_bytes(page_size)).await?;
     let mut buffer = IoBuf::zeroed(BATCH_HEADER_BYTES + found.pages.len() * size);
@@ -148,6 +163,10 @@ pub(super) async fn write_anew(
     images.zip(&found.pages).for_each(|(image, (_, copy))| image.copy_from_slice(copy.as_slice()));
     let (buffer, result) = file.write_at(0, buffer).await;
     result?;
+    debug_assert!(
+        buffer.len() as u64 <= slot_offset(page_size),
+        "a batch ends before the copy of the superblock"
+    );
     fill_with_zeros(file, buffer.len() as u64..slot_offset(page_size)).await?;
     let (_, result) = file.write_at(slot_offset(page_size), IoBuf::copy_of(&slot)).await;
     result?;
@@ -169,6 +188,8 @@ pub(super) async fn read_if_present(
 
 fn encode(block: &mut [u8], sequence: u64, newest_lsn: u64, pages: &[PageId], checksums: &[u32]) {
     assert_eq!(pages.len(), checksums.len());
+    debug_assert_eq!(block.len(), BATCH_HEADER_BYTES, "a header is one block");
+    assert!(pages.len() <= BATCH_PAGES_MAX, "a header names no more pages than it has room for");
     block.fill(0);
     block[..8].copy_from_slice(MAGIC);
     block[8..16].copy_from_slice(&sequence.to_le_bytes());

@@ -38,6 +38,9 @@ impl InPlaceStore {
             }
             result => result.map(|()| generous)?,
         };
+        debug_assert!(end >= needed, "a growth brings what was asked for");
+        debug_assert_eq!(end % size, 0, "a store consists of whole pages");
+        debug_assert_eq!(current, self.page_count(), "one growth at a time");
         let _turn = self.turn.take().await;
         self.check_healthy()?;
         let synced = self.data.sync_all().await;
@@ -46,12 +49,14 @@ impl InPlaceStore {
         self.note_failure(self.changes.save(grown.sequence).await.map_err(StoreError::from))?;
         self.note_failure(superblock::write(&self.data, self.page_size, &grown).await)?;
         *self.superblock.lock() = grown;
+        debug_assert!(end / size > current, "a store only grows");
         self.page_count.store(end / size, Ordering::Release);
         Ok(())
     }
 
     async fn prepare(&self, space: Range<u64>) -> Result<(), StoreError> {
         self.data.allocate(space.end).await?;
+        debug_assert!(space.start < space.end, "a growth is not empty");
         Ok(fill_with_zeros(&self.data, space).await?)
     }
 }

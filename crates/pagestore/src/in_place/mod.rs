@@ -23,8 +23,8 @@ use crate::fill::fill_with_zeros;
 use crate::pieces::{Part, images, pieces, span};
 use crate::turn::Turn;
 use crate::{
-    BATCH_HEADER_BYTES, CopiedImages, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore,
-    StoreError, StoreStats, header,
+    BATCH_HEADER_BYTES, CopiedImages, CorruptPage, FIRST_FREE_PAGE, PAGE_ID_MAX, PageBatch, PageFault,
+    PageId, PageSize, PageStore, StoreError, StoreStats, header,
 };
 pub use changes::ChangePoint;
 use changes::Changes;
@@ -127,6 +127,7 @@ impl InPlaceStore {
         superblock: SuperblockState,
     ) -> Self {
         let Known { versions, changes } = known;
+        debug_assert!(page_count <= PAGE_ID_MAX, "each page has an id");
         Self {
             page_size,
             data,
@@ -155,11 +156,25 @@ impl InPlaceStore {
     }
 
     fn offset(&self, page: PageId) -> u64 {
+        debug_assert!(page.0 <= PAGE_ID_MAX, "page ids have 40 bits");
         page.0 * self.page_size.bytes() as u64
+    }
+
+    fn is_image_of(&self, page: PageId, batch: &[u8], at: usize) -> bool {
+        header::id(&batch[BATCH_HEADER_BYTES + at * self.page_size.bytes()..]) == page
     }
 
     /// Writes the images to their home; neighbours in the batch that are neighbours on disk share a write.
     async fn write_home(&self, pages: &[PageId], batch: IoBuf) -> Result<(), StoreError> {
+        debug_assert_eq!(
+            batch.len(),
+            BATCH_HEADER_BYTES + pages.len() * self.page_size.bytes(),
+            "each page has an image"
+        );
+        debug_assert!(
+            (0..pages.len()).all(|at| self.is_image_of(pages[at], batch.as_slice(), at)),
+            "images are of their pages"
+        );
         let batch = Arc::new(batch);
         let size = self.page_size.bytes();
         let mut writes = Vec::new();
@@ -169,6 +184,8 @@ impl InPlaceStore {
             while end < pages.len() && end - start < RUN_PAGES_MAX && pages[end].0 == pages[end - 1].0 + 1 {
                 end += 1;
             }
+            assert!(pages[start] >= FIRST_FREE_PAGE, "the superblock's place is no page's");
+            assert!(pages[end - 1].0 < self.page_count(), "pages are written below the end of the store");
             let run = BATCH_HEADER_BYTES + start * size..BATCH_HEADER_BYTES + end * size;
             let run = IoBuf::part_of(&batch, run);
             writes.push(self.data.write_at(self.offset(pages[start]), run));
@@ -267,11 +284,16 @@ impl PageStore for InPlaceStore {
             self.note_failure(self.versions.expect_writes().await.map_err(StoreError::from))?;
             batch.seal(self.versions.epoch());
             batch.pages().iter().for_each(|page| self.changes.note(*page));
+            debug_assert!(
+                (0..batch.len()).all(|at| header::verify(batch.image(at), batch.pages()[at]).is_ok()),
+                "what is written passes the check of what is read"
+            );
             let lsns: Vec<u64> = (0..batch.len()).map(|index| header::lsn(batch.image(index))).collect();
             let written = self.doublewrite.write(batch).await;
             let (pages, buffer) = self.note_failure(written)?;
             let result = self.write_home(&pages, buffer).await;
             self.note_failure(result)?;
+            debug_assert_eq!(pages.len(), lsns.len(), "each page has an LSN");
             pages.iter().zip(lsns).for_each(|(page, lsn)| self.versions.note(*page, lsn));
             Ok(())
         })
@@ -292,6 +314,10 @@ impl PageStore for InPlaceStore {
             self.check_healthy()?;
             self.note_failure(self.versions.save_part().await.map_err(StoreError::from))?;
             let next = self.superblock.lock().next(bytes);
+            debug_assert!(
+                next.page_count == 0 || next.page_count >= self.page_count(),
+                "a superblock tells the size"
+            );
             self.note_failure(self.changes.save(next.sequence).await.map_err(StoreError::from))?;
             self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;

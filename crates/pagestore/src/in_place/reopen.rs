@@ -49,6 +49,7 @@ pub(super) async fn reopen(
     };
     let mut found = doublewrite::read(&copies, page_size).await?;
     let homes = keep_newest(data, page_size, length, &mut found).await?;
+    debug_assert_eq!(homes.len(), found.pages.len(), "what is at home is told of each copy");
     let renewed = renew(env, directory, page_size, &found, &superblock).await?;
     let is_renewed = renewed.is_some();
     if !is_renewed && homes.contains(&Home::Empty) && !homes.iter().any(Home::is_begun) {
@@ -56,6 +57,10 @@ pub(super) async fn reopen(
     }
     for ((page, copy), home) in found.pages.iter().zip(homes) {
         if is_renewed || matches!(home, Home::Empty | Home::Damaged) {
+            debug_assert!(
+                (page.0 + 1) * page_size.bytes() as u64 <= length,
+                "only places in the file are written"
+            );
             let (_, result) =
                 data.write_at(page.0 * page_size.bytes() as u64, IoBuf::copy_of(copy.as_slice())).await;
             result?;
@@ -85,6 +90,7 @@ pub(super) async fn reopen(
         }
         data.sync().await?;
     }
+    debug_assert!(page_count <= pages_held, "pages below the end can be written");
     let Found { sequence, newest_lsn, .. } = found;
     Ok(Reopened { copies: renewed.unwrap_or(copies), page_count, sequence, newest_lsn, superblock })
 }

@@ -170,6 +170,7 @@ enum Slot {
 }
 
 fn encode(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
+    assert!(state.record.len() <= SUPERBLOCK_BYTES_MAX, "a checkpoint record has at most 2 KB");
     let mut block = vec![0; SLOT_BYTES];
     block[..8].copy_from_slice(MAGIC);
     block[8..12].copy_from_slice(&VERSION.to_le_bytes());

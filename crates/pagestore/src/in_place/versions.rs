@@ -96,6 +96,7 @@ impl Block {
     }
 
     fn set(&self, index: usize, tag: u16) {
+        debug_assert!(tag & CERTAIN == 0 && tag != UNKNOWN, "a tag has 15 bits and is never zero");
         self.tags[index].store(tag | CERTAIN, Ordering::Relaxed);
         self.is_changed.store(true, Ordering::Relaxed);
     }
@@ -156,6 +157,7 @@ impl Versions {
         blocks: Vec<Arc<Block>>,
         before_writing: BeforeWriting,
     ) -> Self {
+        debug_assert!(epoch > 0, "epoch 0 is that of pages of older stores");
         Self {
             file,
             epoch: AtomicU32::new(epoch),
@@ -277,7 +279,12 @@ impl Versions {
             self.reserve(file).await?;
         }
         self.epoch.store(now, Ordering::Relaxed);
+        debug_assert!(
+            now <= self.reserved.load(Ordering::Relaxed),
+            "epochs are reserved before they are used"
+        );
         let mut buffer = IoBuf::zeroed(blocks.len() * BLOCK_BYTES);
+        debug_assert!(!range.is_empty() && range.len() <= BLOCKS_PER_WRITE, "a part is one write");
         let mut saved = Vec::with_capacity(blocks.len());
         for ((block, number), bytes) in
             blocks.iter().zip(range.clone()).zip(buffer.as_mut_slice().chunks_exact_mut(BLOCK_BYTES))
@@ -305,6 +312,7 @@ impl Versions {
     async fn reserve(&self, file: &Arc<dyn File>) -> Result<(), IoError> {
         let reserved = self.epoch().saturating_add(EPOCHS);
         write_head(file, &Head { reserved, sequence: 0, digest: 0 }).await?;
+        debug_assert!(reserved >= self.reserved.load(Ordering::Relaxed), "what is reserved stays reserved");
         self.reserved.store(reserved, Ordering::Relaxed);
         Ok(())
     }
@@ -376,6 +384,7 @@ async fn read(file: &Arc<dyn File>) -> Result<(Option<Head>, Vec<Arc<Block>>), I
 }
 
 fn seal(bytes: &mut [u8], magic: &[u8; 8], epoch: u32, number: u64) -> u32 {
+    debug_assert_eq!(bytes.len(), BLOCK_BYTES, "a head or block is one block");
     bytes[..8].copy_from_slice(magic);
     bytes[12..16].copy_from_slice(&epoch.to_le_bytes());
     bytes[16..24].copy_from_slice(&number.to_le_bytes());
