@@ -88,6 +88,7 @@ impl<E: Aged> ByAge<E> {
         self.entries.push(entry);
         let entries = &self.entries;
         self.by_page.insert_unique(hash(page), place, |place| hash(entries[*place as usize].page()));
+        debug_assert_eq!(self.by_page.len(), self.entries.len(), "each entry is in the table");
         self.link(place);
     }
 
@@ -104,6 +105,7 @@ impl<E: Aged> ByAge<E> {
         if self.entries.len() < self.entries.capacity() / 2 {
             self.entries.shrink_to(self.entries.len() / 8 * 9);
         }
+        debug_assert_eq!(self.by_page.len(), self.entries.len(), "each entry is in the table");
         Some(entry)
     }
 
@@ -133,6 +135,8 @@ impl<E: Aged> ByAge<E> {
             (older, newer) = (self.entries[older as usize].links().older, older);
         }
         *self.entries[place as usize].links_mut() = Links { older, newer };
+        debug_assert!(self.at(older).is_none_or(|before| before.age() <= age), "the older are before");
+        debug_assert!(self.at(newer).is_none_or(|behind| behind.age() > age), "the newer are behind");
         self.join(older, place);
         self.join(place, newer);
     }

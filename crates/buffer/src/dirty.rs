@@ -52,6 +52,11 @@ impl DirtyPages {
         self.count.load(Ordering::Relaxed)
     }
 
+    fn count_clean(&self) {
+        let before = self.count.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "each dirty page is counted");
+    }
+
     pub(crate) fn pop_oldest(&self) -> Option<DirtyEntry> {
         self.queue.lock().pop_front()
     }
@@ -66,6 +71,7 @@ impl DirtyPages {
 
     /// Keeps the order. The place is at the end or near it: only a page that changed while it was written is late.
     fn push(&self, entry: DirtyEntry) {
+        debug_assert!(entry.rec_lsn > Lsn::ZERO, "0 means clean");
         let mut queue = self.queue.lock();
         if queue.back().is_none_or(|last| last.rec_lsn <= entry.rec_lsn) {
             queue.push_back(entry);
@@ -183,7 +189,7 @@ impl BufferPool {
         }
         frame.may_leave.store(false, Ordering::Relaxed);
         frame.rec_lsn.store(0, Ordering::SeqCst);
-        self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+        self.dirty.count_clean();
         true
     }
 
@@ -265,7 +271,7 @@ impl BufferPool {
         debug_assert!(frame.latch.is_exclusive(), "nobody may be reading what is forgotten");
         assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is not forgotten");
         if frame.rec_lsn.swap(0, Ordering::SeqCst) != 0 {
-            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+            self.dirty.count_clean();
         }
     }
 
@@ -279,12 +285,16 @@ impl BufferPool {
         );
         let next = Lsn(frame.rec_lsn_next.swap(0, Ordering::Relaxed));
         let page = frame.page().expect("a page on its way to disk is not evicted");
+        debug_assert!(
+            next == Lsn::ZERO || next.0 >= frame.rec_lsn.load(Ordering::Relaxed),
+            "what came after the copy is newer"
+        );
         frame.rec_lsn.store(next.0, Ordering::SeqCst);
         let is_kept = self.page_logs.written(page, (next > Lsn::ZERO).then_some(next));
         frame.may_leave.store(is_kept, Ordering::Relaxed);
         frame.writing.store(false, Ordering::Relaxed);
         if next == Lsn::ZERO {
-            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+            self.dirty.count_clean();
         } else if !is_kept {
             self.dirty.push(DirtyEntry { index, rec_lsn: next });
         }
@@ -332,6 +342,10 @@ impl BufferPool {
         if rec_lsn == Lsn::ZERO {
             return;
         }
+        debug_assert!(
+            old.rec_lsn_next.load(Ordering::Relaxed) == 0,
+            "only a page on its way to disk has a second position"
+        );
         new.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
         let may_leave = old.may_leave.swap(false, Ordering::Relaxed);
         new.may_leave.store(may_leave, Ordering::Relaxed);

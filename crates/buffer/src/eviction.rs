@@ -182,6 +182,10 @@ impl BufferPool {
     /// A page came into a frame; the caller holds the exclusive latch.
     pub(crate) fn admit(&self, index: FrameIndex, place: Place) {
         let frame = self.frame(index);
+        debug_assert!(
+            frame.latch.is_exclusive() && frame.page().is_some(),
+            "a page comes into a latched frame"
+        );
         frame.begin_usage(self.eviction.epoch());
         let arrivals = self.eviction.count_arrival();
         self.eviction.queues.lock().enter(frame, index, place);
@@ -258,6 +262,8 @@ impl BufferPool {
             let replaced = self.table.evict(page, index, EvictionTime(time));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");
             frame.set_page(None);
+            debug_assert!(!frame.is_dirty(), "an evicted page is clean, or its log is kept");
+            debug_assert!(!frame.may_leave.load(Ordering::Relaxed), "the mark leaves with its page");
             bump(&self.counters.pages_evicted);
         }
         // SAFETY: taken above, and no guard was made from it.

@@ -73,6 +73,7 @@ pub fn oldest_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
 /// Adds the dirty pages that adjoin chosen ones without a gap, as far as a batch has room for them. Their entries in the
 /// queues become stale once they are written.
 pub fn add_neighbours(pool: &BufferPool, candidates: &mut Vec<Candidate>) {
+    debug_assert!(candidates.len() <= BATCH_PAGES_MAX, "what was chosen is one batch");
     for chosen in 0..candidates.len() {
         let page = candidates[chosen].page.0;
         let below = (1..=NEIGHBOURS_MAX).map_while(|distance| page.checked_sub(distance));

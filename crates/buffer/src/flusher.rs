@@ -18,7 +18,7 @@ use crate::frame::FrameIndex;
 use crate::pool::BufferPool;
 use crate::stats::bump;
 use env::sync::{Mutex, Notify, WaitQueue};
-use pagestore::{BATCH_PAGES_MAX, PageBatch, header};
+use pagestore::{BATCH_PAGES_MAX, PageBatch, PageFault, header};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wal::Lsn;
@@ -204,6 +204,7 @@ impl Pace {
             pool.flusher.wake.notify();
         }
 
+        debug_assert!(self.owed >= 0.0, "nothing is owed, or something");
         let by_age = |pages: usize| Demand { pages: pages.min(BATCH_PAGES), for_frames: false };
         let flush_through = pool.flusher.flush_through.load(Ordering::SeqCst);
         if ages.oldest.is_some_and(|lsn| lsn.0 < flush_through) {
@@ -292,6 +293,7 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     if not_durable > Lsn::ZERO {
         pool.wal.request_flush(not_durable);
     }
+    debug_assert_eq!(copied.frames.len(), batch.len(), "each copy is of a frame");
     let count = copied.frames.len();
     pool.store.write_batch(batch).await?;
     pool.counters.pages_written.fetch_add(count as u64, Ordering::Relaxed);
@@ -320,6 +322,10 @@ fn copy_page(pool: &BufferPool, candidate: &Candidate, batch: &mut PageBatch) ->
     if lsn > pool.wal.durable_lsn() {
         return Copy::LogFirst(lsn);
     }
+    debug_assert!(
+        matches!((pool.options.check)(&guard), Ok(()) | Err(PageFault::Lost)),
+        "a page is written only as it may be read"
+    );
     batch.push(candidate.page, &guard);
     pool.page_logs.copied(candidate.page, lsn);
     frame.writing.store(true, Ordering::Relaxed);

@@ -89,6 +89,15 @@ impl Frame {
 
     /// Only under the exclusive latch.
     pub(crate) fn set_page(&self, page: Option<PageId>) {
+        debug_assert!(self.latch.is_exclusive(), "a frame changes its page under its exclusive latch");
+        debug_assert!(
+            self.page().is_some() != page.is_some(),
+            "a page comes into an empty frame, or leaves its own"
+        );
+        debug_assert!(
+            page.is_some() || !self.writing.load(Ordering::Relaxed),
+            "a page on its way to disk stays"
+        );
         self.page.store(page.map_or(NO_PAGE, |page| page.0), Ordering::Relaxed);
     }
 
@@ -125,6 +134,7 @@ impl Frame {
 
     /// The page moves to another frame with what is known of its use.
     pub(crate) fn copy_usage(&self, other: &Frame) {
+        debug_assert!(self.latch.is_exclusive() && other.latch.is_exclusive(), "both frames are the mover's");
         self.usage.store(other.usage.load(Ordering::Relaxed), Ordering::Relaxed);
         self.epoch.store(other.epoch.load(Ordering::Relaxed), Ordering::Relaxed);
     }

@@ -9,6 +9,7 @@ use crate::pool::BufferPool;
 use env::IoBuf;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Goes back when the load fails or is dropped.
 pub(crate) struct FreeFrame<'p> {
@@ -19,6 +20,11 @@ pub(crate) struct FreeFrame<'p> {
 impl<'p> FreeFrame<'p> {
     /// The caller has taken the frame from the free ones, or in the place of another page.
     pub(crate) fn new(pool: &'p BufferPool, index: FrameIndex) -> Self {
+        debug_assert!(pool.frame(index).page().is_none(), "a free frame holds no page");
+        debug_assert!(
+            pool.frame(index).is_taken.load(Ordering::Relaxed),
+            "whoever fills a frame has taken it"
+        );
         Self { pool, index: Some(index) }
     }
 
@@ -30,6 +36,10 @@ impl<'p> FreeFrame<'p> {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let memory = self.pool.memory();
         let start = memory.frame(self.index.expect("taken only by who consumes the frame"));
+        debug_assert!(
+            self.index.is_none_or(|index| self.pool.frame(index).page().is_none()),
+            "a free frame holds no page"
+        );
         // SAFETY: the memory is mapped as long as the pool lives, and the frame holds no page: who knows its number from
         // earlier finds that out before he looks at its bytes. So they are this holder's alone.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), memory.frame_bytes()) }

@@ -40,6 +40,7 @@ impl<'p> SharedGuard<'p> {
     /// The caller holds the frame's latch shared and hands that hold over; the frame holds a page.
     #[inline]
     pub(crate) unsafe fn new(pool: &'p BufferPool, index: FrameIndex) -> Self {
+        debug_assert!(pool.frame(index).latch.is_held(), "a guard is made from a held latch");
         Self { pool, index, _not_send: PhantomData }
     }
 
@@ -81,6 +82,8 @@ impl<'p> ExclusiveGuard<'p> {
     /// The caller holds the frame's latch exclusively and hands that hold over; the frame holds a page.
     #[inline]
     pub(crate) unsafe fn new(pool: &'p BufferPool, index: FrameIndex, unborn: bool) -> Self {
+        debug_assert!(pool.frame(index).latch.is_exclusive(), "a guard is made from a held latch");
+        debug_assert!(pool.frame(index).page().is_some(), "a guarded frame holds a page");
         Self { pool, index, unborn, _not_send: PhantomData }
     }
 
@@ -129,11 +132,16 @@ impl<'p> ExclusiveGuard<'p> {
 
     /// Says whether the page has late changes; the caller has just changed them.
     pub fn set_late(&mut self, late: bool) {
+        debug_assert!(
+            self.frame().latch.is_exclusive(),
+            "the mark changes with the changes, under the latch"
+        );
         self.frame().set_late(late);
     }
 
     /// Says that the log has the change and the bytes have it too: a created page is real from now on.
     pub fn confirm(&mut self) {
+        debug_assert!(!self.unborn || self.frame().is_dirty(), "a page is marked as dirty before it is real");
         self.unborn = false;
     }
 }

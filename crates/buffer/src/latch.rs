@@ -48,6 +48,11 @@ impl Latch {
         self.0.try_lock_exclusive()
     }
 
+    /// Whether somebody holds it in any way; the holder asks, to check itself.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.is_locked()
+    }
+
     /// Whether somebody holds it exclusively; the holder asks, to check itself.
     pub(crate) fn is_exclusive(&self) -> bool {
         self.0.is_locked_exclusive()

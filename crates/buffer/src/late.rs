@@ -77,6 +77,7 @@ impl LatePage {
 
     /// Takes out the changes from `separator` on.
     pub fn split_off(&mut self, separator: &[u8]) -> LatePage {
+        debug_assert!(!separator.is_empty(), "something stays before a separator");
         let place = self.changes.partition_point(|change| *change.key < *separator);
         LatePage {
             changes: self.changes.split_off(place),
@@ -277,6 +278,11 @@ impl LateChanges {
     }
 
     fn insert(&self, pages: &mut Pages, page: PageId, mut late: LatePage) {
+        debug_assert!(!late.changes.is_empty(), "only pages with changes wait");
+        debug_assert!(
+            late.changes.is_sorted_by(|one, other| one.key < other.key),
+            "one change for each key, in order"
+        );
         late.birth = self.births.fetch_add(1, Relaxed);
         self.queue.lock().insert(late.birth, page);
         self.count((0, 0), (late.changes.len(), late.memory_bytes()));
@@ -355,6 +361,7 @@ impl AbsentPage<'_> {
             fresh.put(key, value);
             return late.insert(pages, *page, fresh);
         };
+        debug_assert!(present.first_lsn <= lsn, "the log from the first change on has all");
         assert_eq!(present.tree, tree, "a page belongs to one tree until its tree is dropped");
         let before = (present.changes.len(), present.memory_bytes());
         present.put(key, value);

@@ -233,7 +233,10 @@ impl Drop for Member<'_> {
         }
         let mut state = self.load.state.lock();
         match state.outcome {
-            None => state.members -= 1,
+            None => {
+                debug_assert!(state.members > 0, "each member is counted");
+                state.members -= 1;
+            }
             Some(Outcome::Loaded(index)) => {
                 drop(state);
                 self.pool.unpin(index);
@@ -333,6 +336,7 @@ impl Loader {
     fn finish(&mut self, outcome: Outcome) {
         self.finished = true;
         let mut shard = self.pool.loads.shard(self.page).lock();
+        debug_assert!(shard.contains_key(&self.page), "a load is known until it ends");
         shard.remove(&self.page);
         if !matches!(outcome, Outcome::Loaded(_)) {
             let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Disk);
@@ -341,8 +345,14 @@ impl Loader {
         drop(shard);
         let mut state = self.load.state.lock();
         if let Outcome::Loaded(index) = outcome {
+            debug_assert!(self.pool.frame(index).holds(self.page), "a loaded page is in its frame");
+            debug_assert!(
+                self.pool.frame(index).pins.load(Ordering::Relaxed) > 0,
+                "the loader keeps its page"
+            );
             self.pool.frame(index).pins.fetch_add(state.members, Ordering::AcqRel);
         }
+        debug_assert!(state.outcome.is_none(), "a load ends once");
         state.outcome = Some(outcome);
         drop(state);
         self.load.done.set();

@@ -51,6 +51,7 @@ impl Reservation {
     /// Makes the bytes of the range accessible; they are zeros unless they were used before. False when the system
     /// refuses the memory.
     fn open(&self, range: Range<usize>) -> bool {
+        debug_assert!(range.start < range.end && range.end <= self.bytes, "what is opened was reserved");
         let range = self.outward(range);
         let start = self.at(range.start).as_ptr().cast();
         // SAFETY: the range lies in this mapping, whole system pages; more access takes nothing from anybody.
@@ -158,6 +159,11 @@ impl FrameMemory {
 
     /// Gives the memory of empty frames back to the system.
     pub(crate) fn release(&self, frames: Range<u32>) {
+        debug_assert!(frames.end <= self.made.load(Ordering::Relaxed), "only what was made is given back");
+        debug_assert!(
+            frames.clone().all(|index| self.header(FrameIndex(index)).page().is_none()),
+            "only empty frames are given back"
+        );
         self.bytes.release(frames.start as usize * self.frame_bytes..frames.end as usize * self.frame_bytes);
     }
 

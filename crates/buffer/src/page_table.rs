@@ -82,6 +82,7 @@ impl PageTable {
     /// False when the word is not `from` any more. For pages that are in memory or on their way.
     pub(crate) fn replace(&self, page: PageId, from: Word, to: Word) -> bool {
         assert!(from != Word::Disk, "`leave_disk` knows what the word remembers");
+        debug_assert!(from != to, "a move changes the word");
         let word = self.word(page);
         word.compare_exchange(from.encode(), to.encode(), Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -95,6 +96,7 @@ impl PageTable {
     /// `Disk` becomes `to`: says when the page was evicted last, if that is known. `Err` when the page is not on disk.
     pub(crate) fn leave_disk(&self, page: PageId, to: Word) -> Result<Option<EvictionTime>, ()> {
         let word = self.word(page);
+        debug_assert!(to != Word::Disk, "a page leaves the disk for memory");
         let mut present = word.load(Ordering::Acquire);
         while Word::decode(present) == Word::Disk {
             match word.compare_exchange(present, to.encode(), Ordering::AcqRel, Ordering::Acquire) {

@@ -79,6 +79,7 @@ impl BufferPool {
     }
 
     fn prefetch_run(&self, pages: &[PageId]) {
+        debug_assert!(pages.is_sorted(), "a run is read in the order of its pages");
         let Some(pool) = self.weak.upgrade() else { return };
         if !self.eviction.waiters.is_empty() || !self.loads.prefetches.take_unguarded() {
             return;

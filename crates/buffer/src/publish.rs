@@ -75,6 +75,7 @@ impl Loader {
         if applied != Ok(false) {
             // The position only gives the page its turn to be written (see `redo`). It lies before the end, so that who
             // waits for all that is dirty now waits for this page too.
+            debug_assert!(pool.wal.end_lsn() > Lsn::ZERO, "a page is behind a log that has groups");
             guard.mark_dirty(Lsn(pool.wal.end_lsn().0 - 1));
         }
         if let Err(fault) = applied {

@@ -83,6 +83,10 @@ impl Queues {
             queue.retain(|index| {
                 let stays = index.0 < self.limit;
                 if !stays {
+                    debug_assert!(
+                        memory.header(*index).page().is_none(),
+                        "frames behind the limit are empty"
+                    );
                     memory.header(*index).set_place(Place::Nowhere);
                 }
                 stays
@@ -97,6 +101,9 @@ impl Queues {
 
     pub(crate) fn take_free(&mut self, memory: &FrameMemory) -> Option<FrameIndex> {
         let index = self.free.pop().or_else(|| self.next_unused())?;
+        debug_assert!(index.0 < self.limit, "frames behind the limit are not used");
+        debug_assert!(!memory.header(index).is_taken.load(Ordering::Relaxed), "a free frame is nobody's");
+        debug_assert!(memory.header(index).page().is_none(), "a free frame is empty");
         memory.header(index).is_taken.store(true, Ordering::Relaxed);
         Some(index)
     }
@@ -117,6 +124,8 @@ impl Queues {
 
     pub(crate) fn take_for_creator(&mut self, memory: &FrameMemory) -> Option<FrameIndex> {
         let index = self.creators.pop()?;
+        debug_assert!(!memory.header(index).is_taken.load(Ordering::Relaxed), "a free frame is nobody's");
+        debug_assert!(memory.header(index).page().is_none(), "a free frame is empty");
         memory.header(index).is_taken.store(true, Ordering::Relaxed);
         Some(index)
     }
@@ -206,6 +215,10 @@ impl Queues {
     pub(crate) fn take_wanted(&mut self, memory: &FrameMemory, count: usize) -> Vec<FrameIndex> {
         let taken: Vec<FrameIndex> = self.wanted.drain(..count.min(self.wanted.len())).collect();
         for index in &taken {
+            debug_assert!(
+                memory.header(*index).is_listed.load(Ordering::Relaxed),
+                "a wanted frame is listed once"
+            );
             memory.header(*index).is_listed.store(false, Ordering::Relaxed);
         }
         taken

@@ -164,6 +164,7 @@ impl BufferPool {
 
     /// False when the system refuses the memory.
     fn grow(&self, count: u32) -> bool {
+        debug_assert!(count > self.eviction.limit(), "a pool grows to more frames");
         let before = self.resize.frames.swap(count as usize, Ordering::Relaxed);
         self.set_packed_budget();
         if !self.memory().make(count) {
@@ -184,6 +185,8 @@ impl BufferPool {
     }
 
     async fn shrink(&self, count: u32) {
+        debug_assert!(count < self.eviction.limit(), "a pool shrinks to fewer frames");
+        debug_assert!(count as usize >= FRAMES_MIN, "the last frames stay");
         let behind = count..self.eviction.limit();
         self.eviction.set_limit(count);
         self.set_shares();
@@ -274,6 +277,10 @@ impl BufferPool {
             new.set_page(Some(page));
             new.copy_usage(old);
             new.set_late(old.is_late());
+            debug_assert!(
+                !new.writing.load(Ordering::Relaxed),
+                "nothing of an empty frame is on its way to disk"
+            );
             self.move_dirty(from, to);
             let replaced = self.table.replace(page, Word::Frame(from), Word::Frame(to));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");

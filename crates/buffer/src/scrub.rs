@@ -100,6 +100,7 @@ impl BufferPool {
             first = FIRST_FREE_PAGE.0;
         }
         let end = (first + RUN_PAGES).min(self.store.page_count());
+        debug_assert!(first >= FIRST_FREE_PAGE.0, "the superblock is no page");
         scrub.next_page.store(end, Ordering::Relaxed);
         (first..end).map(PageId)
     }

@@ -66,6 +66,7 @@ struct ReadPermit(Arc<Returning>);
 
 impl Drop for ReadPermit {
     fn drop(&mut self) {
+        debug_assert!(self.0.in_flight.load(Ordering::Relaxed) > 0, "each read in flight is counted");
         self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
         self.0.done.wake_all();
     }
@@ -170,6 +171,7 @@ impl Returning {
             runs.push(Run { pages: first..end, is_taken: AtomicBool::new(false) });
             first = end;
         }
+        debug_assert_eq!(runs.last().map_or(0, |run| run.pages.end), pages.len(), "runs are all pages");
         Self {
             pages,
             runs,

@@ -51,6 +51,7 @@ pub(super) fn pack(page: &[u8], longest: usize, keep: impl FnOnce(&[u8])) {
     with_codec(|codec| {
         codec.scratch.resize(longest, 0);
         let length = codec.compressor.compress_to_buffer(page, &mut codec.scratch[..]).ok()?;
+        debug_assert!((1..=longest).contains(&length), "a page is kept only if it becomes short enough");
         keep(&codec.scratch[..length]);
         Some(())
     });

@@ -183,6 +183,10 @@ impl PackedPages {
         while shard.bytes() > most && self.counted(shard, Shard::drop_oldest) {
             bump(&self.dropped);
         }
+        debug_assert!(
+            shard.bytes() <= most || shard.page_count() == 0,
+            "a shard keeps to its part of the budget"
+        );
     }
 }
 

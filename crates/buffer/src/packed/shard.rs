@@ -70,6 +70,7 @@ impl Shard {
     /// Forgets a page, whose bytes `bytes` becomes before that. False: it is not here.
     pub(super) fn take(&mut self, page: PageId, bytes: &mut Vec<u8>) -> bool {
         let Some(packed) = self.pages.get(page) else { return false };
+        debug_assert!(packed.length > 0, "a packed page has bytes");
         bytes.resize(packed.length as usize, 0);
         self.shelves.read(packed.slot, bytes);
         self.remove(page)

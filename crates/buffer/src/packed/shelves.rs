@@ -58,6 +58,7 @@ impl Shelves {
         if shelf.pages.len() == shelf.pages.capacity() {
             shelf.pages.reserve_exact((slot / 8).max(8));
         }
+        debug_assert!(string.len() <= shelf.slot_bytes, "a string fits its shelf");
         shelf.pages.push(page);
         shelf.write(slot, string);
         u32::try_from(slot).expect("a shelf has fewer than 2^32 slots")
@@ -76,8 +77,10 @@ impl Shelves {
         if slot != last {
             shelf.copy(last, slot);
         }
+        debug_assert!(slot <= last, "a string that is forgotten is there");
         let needed = shelf.slabs_for(last);
         self.slabs -= shelf.slabs.len() - needed;
+        debug_assert!(needed <= shelf.slabs.len(), "fewer strings need no more memory");
         shelf.slabs.truncate(needed);
         shelf.pages.get(slot).copied()
     }
@@ -122,6 +125,7 @@ impl Shelf {
 
     /// Copies what is in one slot to another before it.
     fn copy(&mut self, from: usize, to: usize) {
+        debug_assert!(to < from, "the last string moves to a place before it");
         let mut target = to * self.slot_bytes;
         for (slab, offset, count) in self.pieces(from * self.slot_bytes, self.slot_bytes) {
             let mut source = offset;

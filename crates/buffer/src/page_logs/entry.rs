@@ -72,6 +72,7 @@ impl Entry {
 
     /// Of a page that is not in memory, after a restart. The log begins with no image.
     pub(super) fn absent(page: PageId, rec_lsn: Lsn, log: PageLog) -> Entry {
+        debug_assert!(!log.begins_with_image, "a whole image is not kept");
         let (bytes, last_end) = (log.bytes.into_boxed_slice(), log.last_end);
         Entry { bytes, last_end, is_absent: true, ..Entry::new(page, rec_lsn, Lsn::ZERO, true) }
     }
@@ -82,6 +83,7 @@ impl Entry {
 
     /// Only inside `ByAge::set_age`.
     pub(super) fn set_rec_lsn(&mut self, rec_lsn: Lsn) {
+        debug_assert!(rec_lsn >= self.rec_lsn, "what a page needs of the log begins later and later");
         self.rec_lsn = rec_lsn;
     }
 
@@ -109,6 +111,9 @@ impl Entry {
 
     /// What the log has now is in a copy of the page, with this LSN; what comes can be read without it.
     pub(super) fn note_copied(&mut self, lsn: Lsn) {
+        debug_assert!(lsn >= self.image_lsn, "an image is replaced by a newer one");
+        debug_assert!(self.copied.is_none(), "one copy of a page is on its way at a time");
+        debug_assert!(!self.is_absent, "a page in memory is copied");
         self.image_lsn = lsn;
         self.copied = Some(u16::try_from(self.bytes.len()).expect("a log is shorter than a page"));
         self.last_end = Lsn::ZERO;
@@ -117,6 +122,7 @@ impl Entry {
     /// The copy is on disk, if there was one since the entry is there.
     pub(super) fn note_written(&mut self) {
         let written = usize::from(self.copied.take().unwrap_or(0));
+        debug_assert!(written <= self.bytes.len(), "what was copied is still there");
         self.bytes = self.bytes[written..].into();
         self.whole = true;
     }

@@ -117,6 +117,7 @@ impl PageLogs {
     /// The first change to a page since it was read, or copied to be written (`after_copy`), is about to be logged; that
     /// image has the LSN `image_lsn`. False: there is no room for an entry.
     pub(crate) fn begin(&self, page: PageId, rec_lsn: Lsn, image_lsn: Lsn, after_copy: bool) -> bool {
+        debug_assert!(rec_lsn > Lsn::ZERO, "0 means clean");
         let mut shard = self.shard(page).lock();
         if shard.get(page).is_some() {
             // Copied, and not yet written: what comes now is added to it.
@@ -178,6 +179,7 @@ impl PageLogs {
         let mut shard = self.shard(page).lock();
         match shard.get_mut(page) {
             Some(entry) if entry.whole && entry.bytes().len() <= longest => {
+                debug_assert!(!entry.is_absent, "a page that leaves was there");
                 entry.is_absent = true;
                 entry.renewals = 0;
                 self.absent.fetch_add(1, Relaxed);
@@ -330,6 +332,7 @@ impl PageLogs {
         self.absent.fetch_add(1, Relaxed);
         let mut shard = self.shard(page).lock();
         assert!(shard.get(page).is_none(), "no page has a log before");
+        debug_assert!(rec_lsn > Lsn::ZERO, "0 means clean");
         self.insert(&mut shard, Entry::absent(page, rec_lsn, log));
         None
     }
@@ -343,6 +346,9 @@ impl PageLogs {
     /// Answers whether there was one.
     fn remove(&self, shard: &mut Shard, page: PageId) -> bool {
         let Some(entry) = shard.remove(page) else { return false };
+        debug_assert!(self.entries.load(Relaxed) > 0, "each entry is counted");
+        debug_assert!(self.bytes.load(Relaxed) >= entry.cost(), "the bytes of each entry are counted");
+        debug_assert!(!entry.is_absent || self.absent.load(Relaxed) > 0, "each absent page is counted");
         self.entries.fetch_sub(1, Relaxed);
         self.absent.fetch_sub(u64::from(entry.is_absent), Relaxed);
         self.bytes.fetch_sub(entry.cost(), Relaxed);
