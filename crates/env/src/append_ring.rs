@@ -172,6 +172,7 @@ impl AppendRing {
         // SAFETY: nobody writes the cell while the slot is busy, and only `take` of the piece made here ends that.
         let start = self.slots[slot].piece.with(|piece| unsafe { (*piece).start });
         let used = ((tail & POSITION_MASK) - start) as usize;
+        debug_assert!(tail & POSITION_MASK >= start, "a piece ends behind its start");
         Some(ClosedPiece { ring: self.clone(), slot, used, taken: false })
     }
 
@@ -198,6 +199,7 @@ impl ClosedPiece {
     }
 
     fn take_out(&mut self) -> IoBuf {
+        debug_assert!(!self.taken, "a piece is taken once");
         self.taken = true;
         let slot = &self.ring.slots[self.slot];
         // Acquire: comes after each of the additions in `fill`, which form one chain.
@@ -208,6 +210,7 @@ impl ClosedPiece {
             slot.piece.with_mut(|piece| unsafe { std::mem::replace(&mut (*piece).buffer, IoBuf::empty()) });
         point();
         // Release: who opens the next piece here comes after.
+        debug_assert!(slot.busy.load(Ordering::Relaxed), "a slot with a piece is busy");
         slot.busy.store(false, Ordering::Release);
         buffer
     }

@@ -41,6 +41,7 @@ impl Spare {
 
     fn take(&mut self, class: usize) -> Option<HeapMemory> {
         let index = self.buffers.iter().rposition(|memory| memory.capacity == class)?;
+        debug_assert!(self.bytes >= class, "the bytes of all spare buffers are counted");
         self.bytes -= class;
         Some(self.buffers.swap_remove(index))
     }
@@ -51,6 +52,7 @@ impl Spare {
             return Some(memory);
         }
         self.bytes += memory.capacity;
+        debug_assert!(self.bytes <= self.bytes_max, "no more is kept than there is room for");
         self.buffers.push(memory);
         None
     }
@@ -76,6 +78,7 @@ unsafe impl Send for HeapMemory {}
 
 impl HeapMemory {
     fn zeroed(capacity: usize) -> Self {
+        debug_assert!(capacity > 0, "memory has bytes");
         let layout = layout(capacity);
         // SAFETY: the callers pass a capacity above zero.
         let memory = unsafe { alloc_zeroed(layout) };
@@ -138,6 +141,7 @@ impl IoBuf {
         let Some(class) = class_of(len) else { return Self::zeroed(len) };
         let spare = Spare::of(class).lock().take(class);
         let memory = spare.unwrap_or_else(|| HeapMemory::zeroed(class));
+        debug_assert!(memory.capacity == class && len <= class, "a buffer has memory of its class");
         Self { start: memory.start, len, capacity: class, source: Source::Heap }
     }
 

@@ -38,6 +38,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        debug_assert!(self.0.load(Ordering::Relaxed) > 0, "each operation in flight is counted");
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -73,6 +74,7 @@ impl Completion {
     pub(crate) fn watched(self, in_flight: InFlight) -> Completion {
         let state = self.operation.state.lock();
         if matches!(&*state, State::Pending(_)) {
+            debug_assert!(self.operation.in_flight.lock().is_none(), "an operation is counted once");
             *self.operation.in_flight.lock() = Some(in_flight);
         }
         drop(state);

@@ -83,8 +83,7 @@ impl Disk for CountedDisk {
         Box::pin(async move {
             let file = self.disk.open(path, options).await?;
             let counters = (self.counters_of)(path);
-            counters.files_open.fetch_add(1, Relaxed);
-            let file: Arc<dyn File> = Arc::new(CountedFile { file, counters });
+            let file: Arc<dyn File> = Arc::new(CountedFile::new(file, counters));
             Ok(file)
         })
     }
@@ -119,8 +118,16 @@ struct CountedFile {
     counters: Arc<IoCounters>,
 }
 
+impl CountedFile {
+    fn new(file: Arc<dyn File>, counters: Arc<IoCounters>) -> CountedFile {
+        counters.files_open.fetch_add(1, Relaxed);
+        CountedFile { file, counters }
+    }
+}
+
 impl Drop for CountedFile {
     fn drop(&mut self) {
+        debug_assert!(self.counters.files_open.load(Relaxed) > 0, "each open file is counted");
         self.counters.files_open.fetch_sub(1, Relaxed);
     }
 }
@@ -256,7 +263,7 @@ mod tests {
     fn an_operation_nobody_waits_for_is_in_flight_until_it_ends() {
         let held = Arc::new(Held::default());
         let counters = Arc::new(IoCounters::default());
-        let file = CountedFile { file: held.clone(), counters: counters.clone() };
+        let file = CountedFile::new(held.clone(), counters.clone());
         drop(file.write_at(0, IoBuf::zeroed(512)));
         assert_eq!(counters.stats().writes_pending, 1);
         let completer = held.0.lock().pop().expect("the write began");

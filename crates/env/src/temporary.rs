@@ -117,10 +117,18 @@ impl TemporaryFile {
     }
 
     pub fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        debug_assert!(
+            offset + buffer.len() as u64 <= self.reserved_bytes.load(Relaxed),
+            "room is asked for before it is written"
+        );
         self.file.write_at(offset, buffer)
     }
 
     pub fn read_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        debug_assert!(
+            offset + buffer.len() as u64 <= self.reserved_bytes.load(Relaxed),
+            "what is read was written"
+        );
         self.file.read_at(offset, buffer)
     }
 }
@@ -128,6 +136,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let bytes = *self.reserved_bytes.get_mut();
+        debug_assert!(self.space.used_bytes.load(Relaxed) >= bytes, "what each file has is counted");
         self.space.used_bytes.fetch_sub(bytes, Relaxed);
         if bytes > CLOSED_AT_ONCE_BYTES {
             let file = self.file.clone();

@@ -186,6 +186,7 @@ impl Left {
     /// Goes on with the poll.
     pub fn resume(mut self) -> Step {
         let coroutine = self.0.take().expect("it is taken by its end alone");
+        debug_assert!(LEFT.get() > 0, "each poll that was left is counted");
         LEFT.set(LEFT.get() - 1);
         coroutine.run()
     }
@@ -200,6 +201,7 @@ impl Left {
 impl Drop for Left {
     fn drop(&mut self) {
         let Some(coroutine) = self.0.take() else { return };
+        debug_assert!(LEFT.get() > 0, "each poll that was left is counted");
         LEFT.set(LEFT.get() - 1);
         coroutine.0.is_closing.set(true);
         // Those of the poll that drops it, if one does.
@@ -367,6 +369,8 @@ impl Coroutine {
     }
 
     fn left(self) -> Left {
+        debug_assert!(LEFT.get() < LEFT_MAX, "no more polls are left than there may be");
+        debug_assert!(self.0.waker.get().is_some(), "a poll that is left is under way");
         LEFT.set(LEFT.get() + 1);
         // Others' polls come before the rest of this one.
         self.0.waits.set(TaskWaits::take());
@@ -378,6 +382,8 @@ impl Coroutine {
         let inner = &*self.0;
         let polling = inner.polling.take().expect("it gives back what it has polled");
         let outcome = inner.outcome.take().expect("it says what came of it");
+        debug_assert!(inner.waker.get().is_none(), "a poll that has ended shows no waker");
+        debug_assert!(inner.is_to_end.get().is_none(), "conditions end with what they are for");
         inner.is_closing.set(false);
         let polling = Polling { bytes: inner.bytes.replace(0), ..polling };
         // At the end of the thread nobody needs it any more.
@@ -412,6 +418,8 @@ impl Inner {
 
     /// Back to whoever runs it; returns when it is resumed.
     fn leave(&self, why: Leaves) {
+        debug_assert!(std::ptr::eq(CURRENT.get(), self), "only what runs leaves");
+        debug_assert!(!self.yielder.get().is_null(), "what runs knows the way back");
         // SAFETY: this runs on the coroutine's own stack, where what it points to lies below.
         unsafe { &*self.yielder.get() }.suspend(why);
     }
@@ -439,6 +447,7 @@ fn poll_for_ever(inner: &Inner) -> Infallible {
 fn poll_here(mut polling: Polling, shown: Option<&Cell<Option<NonNull<Waker>>>>) -> (Polling, Outcome) {
     let Polling { future, waker, .. } = &mut polling;
     if let Some(shown) = shown {
+        debug_assert!(shown.get().is_none(), "one poll is under way on a stack");
         shown.set(Some(NonNull::from(&*waker)));
     }
     let poll = || future.as_mut().poll(&mut Context::from_waker(waker));

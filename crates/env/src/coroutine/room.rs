@@ -65,6 +65,7 @@ impl<F: Future> Future for Roomy<F> {
         let Some(stack) = &this.stack else { return this.future.as_mut().poll(context).map(Some) };
         let limit = stack.usable_from();
         // Its end is put back by whoever took it away, also when a poll unwinds.
+        debug_assert!(limit > 0, "it is known where this stack ends");
         let outer = Restored(with_limit(|cell| cell.replace(limit)));
         let polled =
             corosensei::on_stack(BorrowedStack(stack), || this.future.as_mut().poll(context).map(Some));

@@ -127,6 +127,7 @@ impl Timer {
         let mut state = self.state.lock();
         let key = (deadline, state.next_number);
         state.next_number += 1;
+        debug_assert!(!state.sleepers.contains_key(&key), "sleepers are told apart");
         state.sleepers.insert(key, sleeper);
         if !std::mem::replace(&mut state.running, true) {
             let timer = self.clone();
@@ -165,6 +166,7 @@ impl Timer {
 impl Sleeper {
     fn end(&self) {
         let mut state = self.state.lock();
+        debug_assert!(!state.over, "a sleep ends once");
         state.over = true;
         let waker = state.waker.take();
         drop(state);

@@ -63,6 +63,7 @@ impl Pool {
             return;
         }
         state.threads += 1;
+        debug_assert!(state.threads <= THREADS_MAX, "a pool has no more threads than that");
         drop(state);
         let shared = self.shared.clone();
         let builder = std::thread::Builder::new().name("disk".into());
@@ -88,6 +89,10 @@ impl Shared {
             } else {
                 state.idle += 1;
                 self.changed.wait(&mut state);
+                debug_assert!(
+                    state.idle > 0 && state.idle <= state.threads,
+                    "idle threads are some of the pool's"
+                );
                 state.idle -= 1;
             }
         }

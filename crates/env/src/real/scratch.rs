@@ -159,6 +159,7 @@ impl FileState {
 impl ScratchFile {
     /// Fills a part of a block.
     fn read_part(&self, state: &FileState, offset: u64, part: &mut [u8]) -> std::io::Result<()> {
+        debug_assert!(offset % BLOCK_BYTES + part.len() as u64 <= BLOCK_BYTES, "a part lies in one block");
         let (block, inside) = (offset / BLOCK_BYTES, (offset % BLOCK_BYTES) as usize);
         match state.blocks.get(&block) {
             Some(Some(bytes)) => part.copy_from_slice(&bytes[inside..inside + part.len()]),

@@ -41,6 +41,7 @@ impl Content {
             let last = self.pages.last_mut().expect("the rest lies in a page");
             Arc::make_mut(last)[rest..].fill(0);
         }
+        debug_assert_eq!(self.pages.len(), length.div_ceil(PAGE_BYTES), "a file has the pages of its length");
         self.length = length;
     }
 
@@ -83,6 +84,7 @@ impl Content {
         if start + length > self.length {
             return None;
         }
+        debug_assert!(start % PAGE_BYTES + length <= PAGE_BYTES, "a sector lies in one page");
         let inside = start % PAGE_BYTES;
         Some(&mut Arc::make_mut(&mut self.pages[start / PAGE_BYTES])[inside..inside + length])
     }

@@ -60,10 +60,14 @@ impl Executor {
     }
 
     pub(super) fn end_poll(&self, task: usize, future: BoxFuture<'static, ()>) {
-        self.tasks.lock()[task].as_mut().expect("a task that is polled exists").future = Some(future);
+        let mut tasks = self.tasks.lock();
+        let polled = tasks[task].as_mut().expect("a task that is polled exists");
+        debug_assert!(polled.future.is_none(), "a task is polled by one at a time");
+        polled.future = Some(future);
     }
 
     pub(super) fn remove(&self, task: usize) {
+        debug_assert_ne!(task, MAIN_TASK, "the main task is not in the table");
         self.tasks.lock()[task] = None;
     }
 

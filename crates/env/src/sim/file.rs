@@ -67,12 +67,14 @@ impl FileState {
         }
         self.content.write(start, bytes);
         self.note(start, replaced, bytes, length_before);
+        debug_assert!(self.content.len() >= end, "a file has what was written");
         self.reserved.write(start..end, self.sequence);
     }
 
     /// Extends the file by blocks that the file system holds for unwritten.
     pub(super) fn reserve(&mut self, length: u64) {
         let before = self.content.len();
+        debug_assert!(length as usize > self.content.len(), "blocks are reserved behind the end");
         self.set_len(length);
         self.reserved.add(before..length as usize);
     }
@@ -92,6 +94,10 @@ impl FileState {
         let sequence = self.sequence;
         let (replaced, written) = (replaced.into(), written.into());
         let forgotten = false;
+        debug_assert!(
+            self.unsynced.last().is_none_or(|last| last.sequence < sequence),
+            "changes come in order"
+        );
         self.unsynced.push(Change {
             sequence,
             offset,
@@ -109,6 +115,7 @@ impl FileState {
     }
 
     pub(super) fn sync_through(&mut self, sequence: u64, all: bool) {
+        debug_assert!(sequence <= self.sequence, "a sync covers what was written");
         if all && !self.broken {
             self.reserved.settle(sequence);
         }
@@ -162,6 +169,7 @@ impl FileState {
                 self.content.write(block.start, &vec![0; end - block.start]);
             }
         }
+        debug_assert!(self.unsynced.is_empty(), "after a power cut all that is there is durable");
         self.broken = false;
     }
 
@@ -224,12 +232,14 @@ impl Change {
         let end = self.offset + self.written.len().max(self.replaced.len());
         let parts = [self.offset..end.min(taken.start), self.offset.max(taken.end)..end];
         let parts = parts.into_iter().filter(|part| part.start < part.end);
+        debug_assert!(durable.sequence > self.sequence, "what came later stays");
         let pieces: Vec<Self> = parts.map(|part| self.part(part)).collect();
         // A change of the length alone has no bytes.
         if pieces.is_empty() && self.written.is_empty() { vec![self] } else { pieces }
     }
 
     fn part(&self, range: std::ops::Range<usize>) -> Self {
+        debug_assert!(self.offset <= range.start && range.start < range.end, "a part lies in its change");
         let inside = range.start - self.offset..range.end - self.offset;
         let clip = |bytes: &[u8]| bytes[inside.start.min(bytes.len())..inside.end.min(bytes.len())].to_vec();
         let mut replaced = clip(&self.replaced);

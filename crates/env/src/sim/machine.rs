@@ -129,6 +129,8 @@ impl MachineState {
 
     /// Finishes one operation, chosen at random. Returns whether it changed the disk.
     pub(super) fn finish_one(&mut self) -> bool {
+        debug_assert!(!self.pending.is_empty(), "an operation that finishes is in flight");
+        debug_assert!(!self.crashed, "a machine that has stopped finishes nothing");
         let index = self.rng.below(self.pending.len());
         let changes = self.pending[index].changes();
         if changes && self.options.crash_at == Some(self.changes) {
@@ -224,6 +226,7 @@ impl MachineState {
     pub(super) fn add_timer(&mut self, us: u64) -> (TimerKey, Arc<Mutex<Timer>>) {
         let timer = Arc::new(Mutex::new(Timer::default()));
         let key = (self.now_us + us, self.next_timer);
+        debug_assert!(!self.timers.contains_key(&key), "timers are told apart");
         self.timers.insert(key, timer.clone());
         self.next_timer += 1;
         (key, timer)
@@ -253,6 +256,7 @@ impl MachineState {
         {
             let timer = first.remove();
             let mut timer = timer.lock();
+            debug_assert!(!timer.over, "a sleep ends once");
             timer.over = true;
             if let Some(waker) = timer.waker.take() {
                 waker.wake();

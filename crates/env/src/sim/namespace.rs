@@ -78,6 +78,7 @@ impl Namespace {
     }
 
     fn change(&mut self, edit: Edit, unsynced: Vec<String>) {
+        debug_assert!(!unsynced.is_empty(), "a name becomes durable with its directory");
         edit.apply(&mut self.visible);
         self.sequence += 1;
         self.pending.push(Change { sequence: self.sequence, edit, unsynced });
@@ -89,6 +90,7 @@ impl Namespace {
     }
 
     pub(super) fn sync_through(&mut self, directory: &str, sequence: u64) {
+        debug_assert!(sequence <= self.sequence, "a sync covers what was changed");
         for change in self.pending.iter_mut().filter(|change| change.sequence <= sequence) {
             change.unsynced.retain(|other| other != directory);
         }
@@ -115,6 +117,7 @@ impl Namespace {
             directory.is_empty() || survivors.get(directory) == Some(&Node::Directory)
         };
         self.durable.retain(|path, _| reachable(path));
+        debug_assert!(self.pending.is_empty(), "after a power cut all names are durable");
         self.visible = self.durable.clone();
     }
 }

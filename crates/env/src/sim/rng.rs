@@ -33,6 +33,7 @@ impl Rng {
 
     /// True `part` times out of `whole`.
     pub(super) fn chance(&mut self, part: usize, whole: usize) -> bool {
+        debug_assert!(part <= whole, "a part is no more than the whole");
         self.below(whole) < part
     }
 

@@ -40,6 +40,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        debug_assert!(self.taken.load(Relaxed) > 0, "each place that is taken is counted");
         self.taken.fetch_sub(1, Relaxed);
     }
 }

@@ -96,6 +96,7 @@ impl WaitQueue {
 impl Slot {
     fn wake(&self) {
         let mut state = self.state.lock();
+        debug_assert!(!state.woken, "a waiter is woken once");
         state.woken = true;
         let waker = state.waker.take();
         drop(state);
@@ -128,6 +129,7 @@ impl Drop for Waiter<'_> {
         let mut slots = self.queue.slots.lock();
         let place = slots.iter().position(|slot| Arc::ptr_eq(slot, &self.slot));
         if let Some(place) = place {
+            debug_assert!(!self.slot.state.lock().woken, "who is in the queue has not been woken");
             slots.remove(place);
             self.queue.waiting.store(slots.len(), Ordering::SeqCst);
             return;

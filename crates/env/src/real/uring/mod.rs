@@ -207,6 +207,7 @@ fn reap(state: &RefCell<State>) -> usize {
                     let (mut buffer, waker) = posted.end(result);
                     buffer.clear();
                     state.spare_buffers.push(buffer);
+                    debug_assert!(state.posted > 0, "each message on the ring is counted");
                     state.posted -= 1;
                     state.free.push(index);
                     wakers.extend(waker);
@@ -243,6 +244,7 @@ impl State {
     /// The same for a message, which waits for the end of the turn.
     fn post(&mut self, posted: Posted) {
         let index = self.keep(Slot::Message(posted));
+        debug_assert!(self.posted < POSTED_MAX, "messages leave room for completions of the disk");
         self.posted += 1;
         self.staged.push(index);
     }
@@ -250,6 +252,7 @@ impl State {
     fn keep(&mut self, slot: Slot) -> usize {
         match self.free.pop() {
             Some(index) => {
+                debug_assert!(self.slots[index].is_none(), "a free slot is empty");
                 self.slots[index] = Some(slot);
                 index
             }
@@ -263,6 +266,10 @@ impl State {
     fn refill(&mut self) {
         while self.in_flight < self.in_flight_max {
             let Some(index) = self.waiting.pop_front() else { return };
+            debug_assert!(
+                matches!(self.slots[index], Some(Slot::Disk(_))),
+                "what waits is an operation of the disk"
+            );
             self.in_flight += 1;
             self.push(index);
         }
@@ -324,6 +331,7 @@ impl State {
         mut transfer: Transfer,
         result: i32,
     ) -> Option<(Operation, Result<(), IoError>)> {
+        debug_assert!(self.in_flight > 0, "each operation with the kernel is counted");
         self.in_flight -= 1;
         let progress = transfer.progress(result);
         let Some(outcome) = progress else {
@@ -331,6 +339,7 @@ impl State {
             self.waiting.push_front(index);
             return None;
         };
+        debug_assert!(self.slots[index].is_none(), "a slot is free when its operation is over");
         self.free.push(index);
         Some((transfer.operation, outcome))
     }

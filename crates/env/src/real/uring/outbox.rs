@@ -60,6 +60,10 @@ impl Outbox {
             let mut bytes = state.take_message_buffer()?;
             bytes.extend_from_slice(message);
             let (socket, standing) = (self.socket.clone(), self.standing.clone());
+            debug_assert!(
+                matches!(*standing.borrow(), Standing::Idle),
+                "one message of a socket is on the ring at a time"
+            );
             *standing.borrow_mut() = Standing::OnRing { waker: None, wants_any_end: false };
             state.post(Posted { socket, bytes, standing });
             Some(())
@@ -119,6 +123,10 @@ impl Posted {
     pub(super) fn end(self, result: i32) -> (Vec<u8>, Option<Waker>) {
         let sent = usize::try_from(result).unwrap_or(0);
         let rest = &self.bytes[sent..];
+        debug_assert!(
+            matches!(*self.standing.borrow(), Standing::OnRing { .. }),
+            "a message that ends was on the ring"
+        );
         let next = if rest.is_empty() { Standing::Idle } else { Standing::Rest(rest.to_vec()) };
         let is_whole = rest.is_empty();
         let waker = match self.standing.replace(next) {
