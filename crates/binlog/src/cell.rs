@@ -115,6 +115,8 @@ fn put_uint(number: u64, width: usize, out: &mut Vec<u8>) {
 }
 
 fn put_text(bytes: &[u8], length_bytes: usize, out: &mut Vec<u8>) {
+    debug_assert!((1..=4).contains(&length_bytes), "a length has one to four bytes");
+    debug_assert!(bytes.len() >> (8 * length_bytes) == 0, "a value is no longer than its column allows");
     put_uint(bytes.len() as u64, length_bytes, out);
     out.extend_from_slice(bytes);
 }

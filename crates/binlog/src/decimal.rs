@@ -40,6 +40,7 @@ pub(crate) fn put_decimal(
     digits.extend_from_slice(&integer);
     digits.extend(text[point..].iter().skip(1));
     digits.resize(usize::from(precision), b'0');
+    debug_assert_eq!(digits.len(), usize::from(precision), "a number has the digits of its type");
     let flip = if number.is_negative() { 0xFF } else { 0 };
     let start = out.len();
     let mut rest = &digits[..];

@@ -128,6 +128,7 @@ impl GtidSet {
 
     /// Adds the numbers from `first` to before `end`.
     pub fn add_interval(&mut self, source: ServerUuid, first: u64, end: u64) {
+        debug_assert!(first >= 1 && first < end, "an interval begins with 1 at least, and has a number");
         let intervals = self.sources.entry(source).or_default();
         // Nearly always the next number of the last interval.
         if let Some(last) = intervals.last_mut()
@@ -141,6 +142,10 @@ impl GtidSet {
         let merged =
             intervals[from..to].iter().fold((first, end), |all, one| (all.0.min(one.0), all.1.max(one.1)));
         intervals.splice(from..to, [merged]);
+        debug_assert!(
+            intervals.is_sorted_by(|one, next| one.1 < next.0),
+            "intervals are in order, with gaps between"
+        );
     }
 
     /// Adds all of another set.
@@ -184,6 +189,7 @@ impl GtidSet {
 
     /// As PREVIOUS_GTIDS and COM_BINLOG_DUMP_GTID have it.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.sources.values().all(|all| !all.is_empty()), "each source has an interval");
         out.extend_from_slice(&(self.sources.len() as u64).to_le_bytes());
         for (source, intervals) in &self.sources {
             out.extend_from_slice(&source.0);

@@ -52,6 +52,7 @@ pub struct GtidEvent {
 impl GtidEvent {
     /// The event's body.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.gtid.is_none_or(|gtid| gtid.number > 0), "numbers of transactions begin with 1");
         out.push(self.flags);
         let (source, number) =
             self.gtid.map_or((ServerUuid::default(), 0), |gtid| (gtid.source, gtid.number));

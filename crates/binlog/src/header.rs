@@ -134,6 +134,7 @@ impl EventHeader {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.length as usize >= HEADER_BYTES, "an event is no shorter than its header");
         out.extend_from_slice(&self.timestamp.to_le_bytes());
         out.push(self.event_type);
         out.extend_from_slice(&self.server_id.to_le_bytes());
@@ -159,6 +160,7 @@ pub fn write_event(header: &EventHeader, body: &[u8], checksum: Checksum, out: &
         let crc = crc32fast::hash(&out[start..]);
         out.extend_from_slice(&crc.to_le_bytes());
     }
+    debug_assert_eq!(out.len() - start, length as usize, "an event has the length that its header says");
 }
 
 /// The event at the start of the bytes; its length says where the next one is. A format description has a CRC-32

@@ -187,6 +187,7 @@ fn put_sized(
     }
     out.resize(entries + values.len() * (1 + width), 0);
     keys.iter().for_each(|key| out.extend_from_slice(key));
+    debug_assert_eq!(out.len(), start + place, "tables and keys take what was counted");
     for (number, value) in values.iter().enumerate() {
         let entry = entries + number * (1 + width);
         let (kind, bits) = match inlined(value, width) {
@@ -200,6 +201,7 @@ fn put_sized(
         if is_too_long(out.len()) {
             return Ok(false);
         }
+        debug_assert!(entry + width < out.len(), "a table lies before what it tells of");
         out[entry] = kind;
         out[entry + 1..=entry + width].copy_from_slice(&bits.to_le_bytes()[..width]);
     }

@@ -137,6 +137,7 @@ impl CommitPackage {
             GtidChoice::Automatic => 0,
             GtidChoice::Given(_) => HAS_GTID,
         };
+        debug_assert!(self.file.is_none() || self.events.is_empty(), "events are here or in a file");
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         out.push(VERSION);
         let [statements, xid, file] = [
@@ -216,6 +217,7 @@ impl CommitPackage {
 
     /// Appends the transaction as its file has it; answers its identifier. For events that are here.
     pub fn write(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Option<Gtid>, BinlogError> {
+        debug_assert!(self.file.is_none(), "the events are here");
         let mut count = 0;
         for raw in Events::of_piece(&self.events, Checksum::None) {
             raw?;
@@ -267,6 +269,10 @@ impl CommitPackage {
     }
 
     fn write_gtid(&self, gtid: Option<Gtid>, behind: u64, place: &Place<'_>, out: &mut Vec<u8>) {
+        debug_assert!(
+            place.sequence_number > place.last_committed,
+            "a transaction waits for earlier ones alone"
+        );
         let mut event = GtidEvent {
             flags: if self.has_statements { MAY_HAVE_STATEMENTS } else { 0 },
             gtid,

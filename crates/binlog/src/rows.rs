@@ -92,6 +92,12 @@ pub struct RowChange {
 impl RowsHeader {
     /// The body of an event up to its rows.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.table_id >> 48 == 0, "numbers of tables have 48 bits");
+        debug_assert!(self.extra.len() <= usize::from(u16::MAX) - 2, "the length of extra data has 16 bits");
+        debug_assert!(
+            self.before.is_empty() || self.after.is_empty() || self.before.len() == self.after.len(),
+            "both images are of one table"
+        );
         out.extend_from_slice(&self.table_id.to_le_bytes()[..6]);
         out.extend_from_slice(&self.flags.to_le_bytes());
         out.extend_from_slice(&(self.extra.len() as u16 + 2).to_le_bytes());
