@@ -282,7 +282,12 @@ impl Writing<'_> {
             env::yield_now().await;
         }
         folder.sync().await?;
+        debug_assert!(self.tap.held_from() <= self.tap.place(), "what is held was read");
         self.tap.release(self.tap.place());
+        debug_assert!(
+            self.tap.place() >= self.archive.reached.load(Ordering::Acquire),
+            "an archive only grows"
+        );
         self.archive.reached.store(self.tap.place(), Ordering::Release);
         self.archive.rounds.wake_all();
         let keep_us = self.archive.config.keep_seconds.saturating_mul(1_000_000);

@@ -46,6 +46,8 @@ impl Tally {
     }
 
     fn add(&mut self, piece: &LogPiece, frame: &[u8], segment_bytes: u64) {
+        debug_assert_eq!(piece.start(), self.file.next, "pieces follow each other in a file");
+        debug_assert!(piece.end().0 >= self.file.end_lsn, "the log of a file only grows");
         self.add_bytes(frame);
         self.file.next = piece.next(segment_bytes);
         self.file.end_lsn = piece.end().0;
@@ -122,6 +124,7 @@ impl FolderWriter {
             self.open = Some((file, Tally::new(piece.start(), head), head));
         }
         let (file, tally, _) = self.open.as_mut().expect("it was opened");
+        debug_assert_eq!(tally.file.next, piece.start(), "a file goes on with the next piece");
         let frame = frame::encode(piece);
         let (_, result) = file.write_at(tally.file.bytes, IoBuf::copy_of(&frame)).await;
         result?;
@@ -141,6 +144,10 @@ impl FolderWriter {
     pub async fn finish_file(&mut self) -> Result<(), ArchiveError> {
         let Some((file, tally, _)) = self.open.take() else { return Ok(()) };
         file.sync_all().await?;
+        debug_assert!(
+            self.files.last().is_none_or(|last| last.next <= tally.file.first),
+            "files are in the order of the log"
+        );
         self.files.push(tally.file);
         manifest::store(&*self.disk, &self.files).await
     }
@@ -157,6 +164,7 @@ impl FolderWriter {
             return Ok(());
         }
         let gone: Vec<ArchivedFile> = self.files.drain(..old).collect();
+        debug_assert!(!self.files.is_empty(), "the newest file stays");
         manifest::store(&*self.disk, &self.files).await?;
         for file in gone {
             self.disk.remove(&file.name()).await?;

@@ -113,6 +113,10 @@ pub(crate) fn encode(piece: &LogPiece) -> Vec<u8> {
     frame.extend_from_slice(stored);
     let crc = crc_fast::crc32_iscsi(&frame[8..]);
     frame[4..8].copy_from_slice(&crc.to_le_bytes());
+    debug_assert!(
+        FrameHeader::decode(&frame).and_then(|header| header.piece(&frame)).as_ref() == Some(piece),
+        "a frame is written as it is read"
+    );
     frame
 }
 

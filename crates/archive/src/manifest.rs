@@ -69,6 +69,7 @@ fn encode(files: &[ArchivedFile]) -> String {
     files.iter().for_each(|file| text.push_str(&file.line()));
     let crc = crc_fast::crc32_iscsi(text.as_bytes());
     text.push_str(&format!("checksum {crc}\n"));
+    debug_assert!(decode(&text).as_deref() == Some(files), "a list is written as it is read");
     text
 }
 

@@ -243,6 +243,7 @@ impl Sources {
         if piece.start() != self.place || !follows {
             return false;
         }
+        debug_assert!(piece.next(self.segment_bytes) > self.place, "each piece leads further");
         self.place = piece.next(self.segment_bytes);
         self.thread = Some(piece.thread());
         true

@@ -73,7 +73,14 @@ impl Retention {
             |index: &usize| kept.contains(index) && !asked_for.contains(index) && !orphans.contains(index);
         let bases = whole.iter().copied().filter(is_base).collect();
         let removed = whole.iter().copied().filter(|index| !kept.contains(index)).collect();
-        Retention { asked_for, bases, removed, orphans }
+        let told = Retention { asked_for, bases, removed, orphans };
+        let lists = [&told.asked_for, &told.bases, &told.removed, &told.orphans];
+        debug_assert_eq!(
+            lists.map(Vec::len).iter().sum::<usize>(),
+            heads.len(),
+            "each backup is told of once"
+        );
+        told
     }
 
     /// From where on a restore of one of the kept backups may need the log.

@@ -115,6 +115,7 @@ async fn place(
     let mut rest = images;
     for run in ids.chunk_by(|one, next| one.0 + 1 == next.0) {
         let (these, behind) = rest.split_at(run.len() * size);
+        debug_assert_eq!(these.len(), run.len() * size, "each page has an image");
         store.place(run[0], IoBuf::copy_of(these)).await.map_err(store_error)?;
         rest = behind;
     }

@@ -121,6 +121,7 @@ impl Seal {
 
     /// Seals what is stored of a frame in its place, and appends the ending.
     pub fn close(&self, header: &[u8], number: u64, stored: &mut Vec<u8>) -> Option<()> {
+        debug_assert_eq!(header.len(), FRAME_HEADER_BYTES, "the whole header is bound");
         let bound = self.bound(header, number);
         match &self.key {
             None => {

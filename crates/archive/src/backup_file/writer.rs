@@ -16,6 +16,7 @@ pub struct BackupWriter<W> {
     level: Option<i32>,
     number: u64,
     written: u64,
+    is_over: bool,
 }
 
 impl<W: Write> BackupWriter<W> {
@@ -24,7 +25,7 @@ impl<W: Write> BackupWriter<W> {
         let seal = Seal::new(key).ok_or_else(|| io::Error::other("no random numbers"))?;
         output.write_all(seal.head())?;
         let written = seal.head().len() as u64;
-        Ok(BackupWriter { output, seal, level, number: 0, written })
+        Ok(BackupWriter { output, seal, level, number: 0, written, is_over: false })
     }
 
     /// Adds a record of the engine.
@@ -39,6 +40,10 @@ impl<W: Write> BackupWriter<W> {
         header.extend_from_slice(&u32::try_from(record.len()).map_err(too_long)?.to_le_bytes());
         header.extend_from_slice(&u32::try_from(stored.len()).map_err(too_long)?.to_le_bytes());
         header.extend_from_slice(&[codec, u8::from(is_last), 0, 0]);
+        debug_assert_eq!(header.len(), super::seal::FRAME_HEADER_BYTES, "headers have one length");
+        debug_assert!(stored.len() <= record.len(), "what is stored is no longer than its record");
+        debug_assert!(!self.is_over, "nothing follows the last record");
+        self.is_over = is_last;
         let closed = self.seal.close(&header, self.number, &mut stored);
         closed.ok_or_else(|| io::Error::other("a frame cannot be encrypted"))?;
         self.output.write_all(&header)?;
