@@ -57,6 +57,7 @@ impl Buffer {
     /// Sorts each stretch of entries; rows with equal keys stay in the order in which they came.
     pub(super) fn sort(&mut self, range: Range<usize>, order: &KeyOrder) {
         let mut entries = std::mem::take(&mut self.entries);
+        debug_assert!(range.end <= entries.len(), "a stretch lies in the buffer");
         entries[range].sort_unstable_by(|left, right| self.compare(order, left, right));
         self.entries = entries;
     }
@@ -80,10 +81,12 @@ impl Buffer {
         let mut kept = 0;
         for entry in &mut entries {
             let length = (entry.key_length + entry.row_length) as usize;
+            debug_assert!(kept <= entry.at, "rows that are kept move to the front");
             self.bytes.copy_within(entry.at..entry.at + length, kept);
             entry.at = kept;
             kept += length;
         }
+        debug_assert!(kept <= self.bytes.len(), "what is kept was there");
         self.bytes.truncate(kept);
         self.entries = entries;
     }

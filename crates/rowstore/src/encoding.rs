@@ -61,6 +61,7 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
 }
 
 fn write_number(kind: u8, number: u64, out: &mut Vec<u8>) {
+    debug_assert!(kind <= KIND_MASK, "a kind leaves room for the count");
     let count = 8 - number.leading_zeros() as usize / 8;
     // Seven bytes are written as eight, so that the count fits.
     let (shown, count) = if count >= 7 { (7, 8) } else { (count as u8, count) };

@@ -40,14 +40,20 @@ impl SpillFile {
     }
 
     pub(crate) fn give_block(&self, block: u64) {
-        self.blocks.lock().free.push(block);
+        let mut blocks = self.blocks.lock();
+        debug_assert!(block < blocks.count, "a block that is given back was taken");
+        debug_assert!((blocks.free.len() as u64) < blocks.count, "no more blocks are free than there are");
+        debug_assert!(blocks.free.last() != Some(&block), "a block is given back once");
+        blocks.free.push(block);
     }
 
     pub(crate) fn write(&self, block: u64, buffer: IoBuf) -> Completion {
+        assert!((1..=BLOCK_BYTES).contains(&buffer.len()), "a block is not longer than its place");
         self.file.write_at(block * BLOCK_BYTES as u64, buffer)
     }
 
     pub(crate) fn read(&self, block: u64, length: usize) -> Completion {
+        debug_assert!((1..=BLOCK_BYTES).contains(&length), "a block is not longer than its place");
         self.file.read_at(block * BLOCK_BYTES as u64, IoBuf::for_overwriting(length))
     }
 }

@@ -114,6 +114,10 @@ impl KeyRuns {
     }
 
     fn keep(&mut self, run: Run) {
+        debug_assert!(
+            self.runs.last().is_none_or(|last| last.level >= run.level),
+            "higher levels come first"
+        );
         self.written_bytes += run.stream.bytes();
         self.runs.push(run);
     }
@@ -151,6 +155,7 @@ impl KeyRuns {
                 pause.pause(KEYS_BETWEEN_PAUSES).await?;
             }
         }
+        debug_assert_eq!(moved, count, "a merge loses no key");
         self.keep(writer.finish(level + 1).await?);
         Ok(())
     }
@@ -173,6 +178,7 @@ impl RunWriter {
         if self.starts.last().is_none_or(|start| start.block < block) {
             self.starts.push(Start { hash, block, at, number: self.writer.records() });
         }
+        debug_assert!(self.starts.last().is_some_and(|start| start.block <= block), "blocks begin in order");
         self.filter.add(hash);
         self.record.clear();
         self.record.extend_from_slice(&hash.to_le_bytes());

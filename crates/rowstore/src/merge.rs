@@ -36,14 +36,20 @@ impl Source {
 
     fn key<'a>(&'a self, buffer: &'a Buffer) -> &'a [u8] {
         match self {
-            Source::Memory(entries) => buffer.key(entries.start),
+            Source::Memory(entries) => {
+                debug_assert!(!entries.is_empty(), "a source that is asked has a row");
+                buffer.key(entries.start)
+            }
             Source::Stream { reader, key_end } => &reader.record()[KEY_LENGTH_BYTES..*key_end],
         }
     }
 
     fn row<'a>(&'a self, buffer: &'a Buffer) -> &'a [u8] {
         match self {
-            Source::Memory(entries) => buffer.row(entries.start),
+            Source::Memory(entries) => {
+                debug_assert!(!entries.is_empty(), "a source that is asked has a row");
+                buffer.row(entries.start)
+            }
             Source::Stream { reader, key_end } => &reader.record()[*key_end..],
         }
     }
@@ -77,6 +83,7 @@ impl Merge {
                 merge.heap.push((merge.prefix(index, buffer), index));
             }
         }
+        debug_assert!(merge.heap.len() <= merge.sources.len(), "each source is in the heap once");
         for place in (0..merge.heap.len() / 2).rev() {
             merge.sift_down(place, buffer);
         }
@@ -132,6 +139,7 @@ impl Merge {
     /// The child with the smaller key of a place that has children.
     fn least_child(&self, place: usize, buffer: &Buffer) -> usize {
         let (left, right) = (2 * place + 1, 2 * place + 2);
+        debug_assert!(left < self.heap.len(), "only a place with children has a least one");
         let has_right = right < self.heap.len();
         if has_right && self.precedes(self.heap[right], self.heap[left], buffer) { right } else { left }
     }

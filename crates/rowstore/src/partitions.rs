@@ -64,6 +64,7 @@ impl Partitions {
                 None => None,
             });
         }
+        debug_assert_eq!(parts.len(), PARTITION_COUNT, "parts are told by their number");
         Ok(parts)
     }
 }

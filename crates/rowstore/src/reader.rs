@@ -1,5 +1,6 @@
 //! Reads a stream's records in their order, one block ahead unless few of them are looked at.
 use crate::failure::{damaged, spill_error};
+use crate::file::BLOCK_BYTES;
 use crate::writer::{LENGTH_BYTES, Stream};
 use datum::SqlError;
 use env::{Completion, IoBuf};
@@ -57,6 +58,8 @@ impl StreamReader {
 
     /// Reads the few records from this place on, before which there are `number` others.
     pub(crate) fn looking(stream: Arc<Stream>, block: usize, at: usize, number: u64) -> StreamReader {
+        debug_assert!(block < stream.block_count() && at < BLOCK_BYTES, "a look begins in the stream");
+        debug_assert!(number < stream.records(), "a look begins at a record");
         let mut reader = StreamReader::new(stream);
         reader.left = reader.left.saturating_sub(number);
         reader.reads_ahead = false;
@@ -70,6 +73,7 @@ impl StreamReader {
     fn step_inside(&mut self) -> bool {
         let Some((_, block)) = &self.current else { return false };
         let bytes = block.as_slice();
+        debug_assert!(self.at <= bytes.len(), "a reader stands in its block");
         let Some(length) = bytes.get(self.at..self.at + LENGTH_BYTES) else { return false };
         let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
         let start = self.at + LENGTH_BYTES;
@@ -140,6 +144,7 @@ impl StreamReader {
         let (block, result) = read.await;
         self.pending = None;
         result.map_err(spill_error)?;
+        debug_assert!(self.current.is_none(), "a block is let go before the next");
         self.current = Some((index, block));
         self.at = std::mem::take(&mut self.first_at);
         if self.reads_ahead {
@@ -149,6 +154,7 @@ impl StreamReader {
     }
 
     fn read_ahead(&mut self) {
+        debug_assert!(self.pending.is_none(), "one block is read at a time");
         if self.next_block < self.stream.block_count() {
             self.pending = Some((self.next_block, self.stream.read(self.next_block)));
             self.next_block += 1;

@@ -93,6 +93,7 @@ impl Sorter {
 
     /// Takes a row; true when `spill` is due.
     pub fn push(&mut self, key: &[u8], row: &[u8]) -> bool {
+        debug_assert!(self.merge.is_none(), "rows come before the first is given out");
         if !self.wants(key) {
             return false;
         }
@@ -105,6 +106,7 @@ impl Sorter {
 
     fn cut(&mut self) {
         self.buffer.cut(self.keep, &self.order);
+        debug_assert!(self.buffer.entries.len() <= self.keep, "no more rows stay than are wanted");
         if self.buffer.entries.len() == self.keep {
             self.bound = self.buffer.greatest(&self.order).map(<[u8]>::to_vec);
         }
@@ -121,6 +123,7 @@ impl Sorter {
 
     /// Writes the buffer as a run: somebody else needs the memory.
     pub async fn write_run(&mut self, pause: &mut dyn Pause) -> Result<(), SqlError> {
+        debug_assert!(self.merge.is_none(), "rows are written before the first is given out");
         if self.buffer.entries.is_empty() {
             return Ok(());
         }
@@ -181,6 +184,7 @@ impl Sorter {
     /// All rows are there: `next` gives them out.
     pub async fn finish(&mut self, pause: &mut dyn Pause) -> Result<(), SqlError> {
         self.cut();
+        debug_assert!(self.merge.is_none(), "a sort is finished once");
         while self.runs.len() > MERGE_MAX {
             self.merge_some(pause).await?;
         }
@@ -205,6 +209,7 @@ impl Sorter {
                 let mut merge = Merge::start(sources.collect(), self.order.clone(), &empty).await?;
                 let file = self.file.clone().expect("runs have a file");
                 let run = self.write_merged(&mut merge, file, pause).await?;
+                debug_assert!(place <= self.runs.len(), "a merged run takes the place of its parts");
                 self.runs.insert(place, run);
                 self.merge_passes += 1;
             }

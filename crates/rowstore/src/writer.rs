@@ -37,6 +37,7 @@ impl StreamWriter {
     /// Takes a record when it fits into the block at hand; else `push` has to.
     #[inline]
     pub fn try_push(&mut self, record: &[u8]) -> bool {
+        debug_assert!(self.filled <= BLOCK_BYTES, "a block is filled to its end at most");
         let end = self.filled + LENGTH_BYTES + record.len();
         let Some(buffer) = self.buffer.as_mut().filter(|_| end <= BLOCK_BYTES) else { return false };
         let length = u32::try_from(record.len()).expect("it is smaller than a block").to_le_bytes();
@@ -75,6 +76,7 @@ impl StreamWriter {
 
     async fn write_block(&mut self) -> Result<(), SqlError> {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        debug_assert!(self.filled > 0, "a block has bytes");
         buffer.set_len(self.filled);
         self.filled = 0;
         let block = self.file.take_block()?;
@@ -110,6 +112,8 @@ impl StreamWriter {
         while !self.writes.is_empty() {
             self.await_oldest().await?;
         }
+        debug_assert!(self.filled == 0 && self.buffer.is_none(), "all is written");
+        debug_assert_eq!(self.blocks.is_empty(), self.records == 0, "records are in blocks");
         let blocks = std::mem::take(&mut self.blocks);
         let last_length = if last_length == 0 { BLOCK_BYTES } else { last_length };
         Ok(Arc::new(Stream {
@@ -161,6 +165,7 @@ impl Stream {
 
     /// What it takes on disk.
     pub fn bytes(&self) -> u64 {
+        debug_assert!((1..=BLOCK_BYTES).contains(&self.last_length), "the last block has bytes");
         match self.count {
             0 => 0,
             count => ((count - 1) * BLOCK_BYTES + self.last_length) as u64,
@@ -190,6 +195,10 @@ impl Stream {
 
     /// A read of the block may still be under way though its reader is gone.
     pub(crate) fn abandon(&self, index: usize) {
+        debug_assert!(
+            self.blocks.lock()[index].state != State::GivenBack,
+            "a block that is read has not been given back"
+        );
         self.blocks.lock()[index].state = State::Abandoned;
     }
 }
