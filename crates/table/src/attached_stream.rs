@@ -31,6 +31,7 @@ impl TableHandle {
     /// who changes the table's definition until the result is dropped.
     pub fn attach_stream(self: &Arc<Self>, stream: ChangeStream) -> AttachedStream {
         let stream = Arc::new(stream);
+        debug_assert!(self.changes.get().is_none(), "one build at a time listens to a table");
         self.changes.set(Some(stream.clone()));
         AttachedStream { table: self.clone(), stream }
     }
@@ -68,6 +69,7 @@ impl TableHandle {
 
     /// Behind the deletion of a row.
     pub(crate) fn tell_deletion(&self, transaction: &mut Transaction, row_key: &[u8], row: Option<&[Value]>) {
+        debug_assert!(row.is_some() || !self.has_stream(), "a build is told of whole rows");
         if let (Some(stream), Some(row)) = (self.changes.get(), row) {
             stream.add(transaction, row_key, Some(row));
         }

@@ -40,8 +40,10 @@ impl AutoIncrement {
                 return None;
             }
             let first = first_from(current, increment, offset)?;
+            debug_assert!(first >= current, "a counter never goes back");
             // The whole step is taken: another session's smaller step does not fill the gaps of this series.
             let after = first.saturating_add(increment.saturating_mul(count.max(1))).min(self.maximum);
+            debug_assert!(after >= current, "a counter never goes back");
             match self.next.compare_exchange_weak(current, after, Relaxed, Relaxed) {
                 Ok(_) => return Some(first),
                 Err(changed) => current = changed,
@@ -65,6 +67,7 @@ impl AutoIncrement {
 /// The largest value of the series that is no more than `limit`; `limit` where the series begins behind it.
 pub fn last_until(limit: u64, increment: u64, offset: u64) -> u64 {
     let (increment, offset) = series(increment, offset);
+    debug_assert!((1..=increment).contains(&offset), "a series begins within its first step");
     match limit.checked_sub(offset) {
         Some(distance) => limit - distance % increment,
         None => limit,
@@ -83,6 +86,7 @@ fn first_from(from: u64, increment: u64, offset: u64) -> Option<u64> {
     if from <= offset {
         return Some(offset);
     }
+    debug_assert!(offset < from && increment > 0, "a series goes on in steps");
     let steps = (from - offset).div_ceil(increment);
     offset.checked_add(steps.checked_mul(increment)?)
 }

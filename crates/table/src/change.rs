@@ -29,6 +29,7 @@ enum Refusal {
 
 /// Entries of `others` whose keys are not among `entries`; both are in order.
 fn missing_from<'e>(entries: &'e [EntryKey], others: &'e [EntryKey]) -> impl Iterator<Item = &'e EntryKey> {
+    debug_assert!(entries.is_sorted_by(|one, other| one.key <= other.key), "entries are looked up in order");
     others.iter().filter(|entry| !has_key(entries, &entry.key))
 }
 
@@ -135,6 +136,7 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         let EntryKey { ref key, own: own_length, has_null } = *entry;
+        debug_assert!(key.get(own_length..) == Some(row_key), "the row's key follows the entry's own parts");
         let layout = &self.layout().indexes[index];
         let unique =
             if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };

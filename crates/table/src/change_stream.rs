@@ -96,7 +96,8 @@ struct OpenWriter {
 
 impl Drop for OpenWriter {
     fn drop(&mut self) {
-        self.stream.state.lock().open.remove(&self.id);
+        let was_open = self.stream.state.lock().open.remove(&self.id);
+        debug_assert!(was_open, "a transaction ends once");
     }
 }
 
@@ -135,6 +136,7 @@ impl ChangeStream {
     /// The build has looked at so many records and `taken` up some of them.
     pub fn give(&self, seen: usize, taken: usize) {
         let mut state = self.state.lock();
+        debug_assert!(taken <= seen, "only what was looked at is taken up");
         let Some(credit) = state.pace.credit else { return };
         let more = taken as i64 * PACE_ADDED / PACE_TAKEN + seen as i64 / PACE_SEEN + 1;
         state.pace.credit = Some((credit + more).min(PACE_RANGE));
@@ -163,6 +165,7 @@ impl ChangeStream {
         }
         match state.pace.credit {
             Some(credit) if state.pace.is_held && !state.is_closed => {
+                debug_assert!((1..=PACE_RANGE).contains(&credit), "who may go on has credit");
                 let woken = (0..credit).take_while(|_| self.writers.wake_one()).count();
                 // Who comes now stands behind those who are left.
                 self.must_wait.store(woken as i64 == credit, Ordering::SeqCst);

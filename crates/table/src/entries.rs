@@ -50,6 +50,10 @@ impl TableHandle {
         }
         keys.sort_by(|left, right| left.key.cmp(&right.key));
         keys.dedup_by(|left, right| left.key == right.key);
+        debug_assert!(
+            keys.iter().all(|entry| entry.key.len() == entry.own + row_key.len()),
+            "an entry ends with the row's key"
+        );
         Ok(())
     }
 

@@ -113,6 +113,7 @@ impl ValueCounts {
     fn worth(&self) -> f64 {
         let seen = (self.rows - self.nulls).max(1) as f64;
         let same: f64 = self.values.values().map(|(_, count)| (*count as f64 / seen).powi(2)).sum();
+        debug_assert!(self.nulls <= self.rows, "rows with NULL are rows");
         (self.changes as f64 / (1.0 - same).max(1.0 / seen)).clamp(1.0, seen)
     }
 
@@ -123,6 +124,10 @@ impl ValueCounts {
         let once = self.values.values().filter(|(_, count)| *count == 1).count() as f64;
         let share = (self.rows as f64 / rows.max(1) as f64).clamp(1e-9, 1.0);
         let factor = seen / (seen - once + once * share).max(1.0);
+        debug_assert!(
+            factor >= 1.0 && factor.is_finite(),
+            "a table has at least the values that a sample shows"
+        );
         let worth = self.worth();
         let mut histogram = self.into_histogram(name, order, share);
         histogram.text = String::new();
@@ -160,6 +165,9 @@ impl ValueCounts {
                 }
             }
         }
+        debug_assert!(buckets.len() <= order.buckets.max(1), "there are no more buckets than were asked for");
+        debug_assert!(buckets.is_sorted_by_key(|bucket| bucket.cumulative), "shares add up");
+        debug_assert_eq!(seen + self.nulls, self.rows, "each row is counted");
         let nulls = self.nulls as f64 / total;
         let listed = buckets.iter().zip(shown).map(|(bucket, (lower, upper))| {
             Json::Array(match is_singleton {

@@ -66,6 +66,14 @@ impl KeyPart {
         if self.descending {
             key[start..].iter_mut().for_each(|byte| *byte = !*byte);
         }
+        debug_assert!(
+            self.fixed_width().is_none_or(|width| width == key.len() - start),
+            "parts of one width have it"
+        );
+        debug_assert!(
+            self.length(&key[start..]).is_none_or(|length| length == key.len() - start),
+            "a part is as long as it is read"
+        );
         Ok(())
     }
 
@@ -163,6 +171,7 @@ impl KeyPart {
         let mut terminator = Vec::new();
         collation.write_sort_key(b"", &mut terminator);
         collation.write_sort_key(head, key);
+        debug_assert!(key.len() >= start + terminator.len(), "a key ends with its terminator");
         key.truncate(key.len() - terminator.len());
         if self.descending {
             key[start..].iter_mut().for_each(|byte| *byte = !*byte);
@@ -182,12 +191,14 @@ fn write_value(kind: StorageKind, value: &Value, key: &mut Vec<u8>) -> Result<()
         (StorageKind::Signed(width), _) => {
             let number = integer_of(value).and_then(|number| i64::try_from(number).ok());
             let number = number.ok_or_else(|| mismatch(kind, value))?;
+            debug_assert!(fits_signed(number, width), "a number fits the width of its column");
             let bits = (number as u64) ^ (1 << (u32::from(width) * 8 - 1));
             key.extend_from_slice(&bits.to_be_bytes()[8 - usize::from(width)..]);
         }
         (StorageKind::Unsigned(width), _) => {
             let number = integer_of(value).and_then(|number| u64::try_from(number).ok());
             let number = number.ok_or_else(|| mismatch(kind, value))?;
+            debug_assert!(width == 8 || number >> (8 * width) == 0, "a number fits the width of its column");
             key.extend_from_slice(&number.to_be_bytes()[8 - usize::from(width)..]);
         }
         (StorageKind::Float, Value::Float(number)) => {
@@ -221,6 +232,10 @@ fn write_value(kind: StorageKind, value: &Value, key: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
+fn fits_signed(number: i64, width: u8) -> bool {
+    matches!(number >> (8 * width - 1), 0 | -1)
+}
+
 fn value_length(kind: StorageKind, key: &[u8]) -> Option<usize> {
     match kind {
         StorageKind::Text(collation) => collation.sort_key_length(key),
@@ -236,6 +251,7 @@ fn array<const N: usize>(key: &[u8]) -> Result<[u8; N], DecodeError> {
 }
 
 fn big_endian(key: &[u8], width: usize) -> Result<u64, DecodeError> {
+    debug_assert!((1..=8).contains(&width), "a number has one to eight bytes");
     let bytes = key.get(..width).ok_or(DecodeError)?;
     Ok(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }

@@ -71,6 +71,7 @@ impl Projection {
 impl IndexLayout {
     /// What the keys of all rows with these values in the first parts begin with.
     pub fn prefix(&self, values: &[&Value]) -> Result<Vec<u8>, SqlError> {
+        debug_assert!(values.len() <= self.parts.len(), "a prefix has no more values than the key has parts");
         let mut key = Vec::with_capacity(32);
         self.parts.iter().zip(values).try_for_each(|(part, value)| part.write(value, &mut key))?;
         Ok(key)
@@ -109,6 +110,9 @@ impl TableLayout {
                 }
             })
             .collect();
+        let in_key = |column: usize| clustered[..clustered_readable].iter().any(|part| part.column == column);
+        let is_somewhere = |column: usize| stored_place[column].is_some() || in_key(column);
+        debug_assert!((0..table.columns.len()).all(is_somewhere), "each column is in the row or its key");
         let added_values =
             table.columns.iter().map(|column| column.added_value.clone().unwrap_or(Value::Null)).collect();
         TableLayout {
@@ -137,15 +141,23 @@ impl TableLayout {
 
     /// The clustered key of a row; `row_id` is used when the table has no clustering index.
     pub fn write_row_key(&self, row: &[Value], row_id: u64, key: &mut Vec<u8>) -> Result<(), SqlError> {
+        let start = key.len();
         if self.clustered.is_empty() {
             key.extend_from_slice(&row_id.to_be_bytes());
             return Ok(());
         }
-        self.clustered.iter().try_for_each(|part| part.write(&row[part.column], key))
+        debug_assert!(row.len() >= self.stored_place.len(), "a row has a value for each column");
+        self.clustered.iter().try_for_each(|part| part.write(&row[part.column], key))?;
+        debug_assert!(
+            self.clustered_width.is_none_or(|width| width == key.len() - start),
+            "row keys have one width"
+        );
+        Ok(())
     }
 
     /// The clustered record's value.
     pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
+        debug_assert!(row.len() >= self.stored_place.len(), "a row has a value for each column");
         write_row(self.stored.iter().map(|column| column.map_or(&NOTHING, |column| &row[column])), out);
     }
 
@@ -158,6 +170,10 @@ impl TableLayout {
         row_key: &[u8],
         key: &mut Vec<u8>,
     ) -> Result<(usize, bool), SqlError> {
+        debug_assert!(
+            self.clustered_width.is_none_or(|width| row_key.len() == width),
+            "row keys have one width"
+        );
         let mut has_null = false;
         for part in &self.indexes[index].parts {
             has_null |= row[part.column].is_null();
@@ -170,6 +186,10 @@ impl TableLayout {
 
     /// The value of a secondary entry.
     pub fn write_entry_value(&self, row_key: &[u8], out: &mut Vec<u8>) {
+        debug_assert!(
+            self.clustered_width.is_none_or(|width| row_key.len() == width),
+            "row keys have one width"
+        );
         if self.clustered_width.is_none() {
             let length = u16::try_from(row_key.len()).expect("the engine's key limit is far below 64 KiB");
             out.extend_from_slice(&length.to_be_bytes());
@@ -334,6 +354,7 @@ fn read_parts(
     frame: &mut [Value],
 ) -> Result<(), DecodeError> {
     let Some(&(last, _)) = wanted.last() else { return Ok(()) };
+    debug_assert!(wanted.is_sorted(), "parts are read in order");
     let mut wanted = wanted.iter().peekable();
     let mut rest = key;
     for (number, part) in parts[..=last].iter().enumerate() {

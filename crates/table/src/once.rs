@@ -68,6 +68,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let wakers = {
             let mut state = self.0.state.lock();
+            debug_assert!(state.is_taken, "a turn is given back once");
             state.is_taken = false;
             std::mem::take(&mut state.wakers)
         };

@@ -38,6 +38,7 @@ pub fn masks(
         RowImages::Minimal => old[place] != new[place],
         _ => is_small(place) || old[place] != new[place],
     };
+    debug_assert_eq!(old.len(), new.len(), "both rows are of one table");
     (mask_before, shown(table).map(needed_after).collect())
 }
 

@@ -168,12 +168,14 @@ pub struct Renewal {
 impl Renewal {
     /// The statistics are made: changes before do not count any more. As for `StatisticsCell::replace`.
     pub fn finish(self, statistics: Arc<Statistics>) -> bool {
+        debug_assert!(self.cell.changes.load(Relaxed) >= self.changes, "changes are only counted off once");
         self.cell.changes.fetch_sub(self.changes, Relaxed);
         self.cell.replace(statistics)
     }
 
     /// They cannot be made now: not again before as much has changed once more.
     pub fn give_up(self) {
+        debug_assert!(self.cell.changes.load(Relaxed) >= self.changes, "changes are only counted off once");
         self.cell.changes.fetch_sub(self.changes, Relaxed);
     }
 }

@@ -51,6 +51,7 @@ impl<'a> Neighbours<'a> {
     }
 
     fn add(&mut self, key: &[u8], weight: f64) {
+        debug_assert!(self.pairs <= self.count && weight >= 1.0, "an entry makes a pair at most");
         self.count += weight;
         if !self.previous.is_empty() {
             self.pairs += weight;

@@ -30,6 +30,7 @@ impl WriteSet {
     /// The hashes, each once; `None` where the changes have to be applied alone.
     pub fn take(&mut self) -> Option<Vec<u64>> {
         let mut keys = std::mem::take(&mut self.keys);
+        debug_assert!(!self.is_unknown || keys.is_empty(), "what was given up has no keys");
         keys.sort_unstable();
         keys.dedup();
         (!self.is_unknown).then_some(keys)

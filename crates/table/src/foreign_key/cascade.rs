@@ -4,7 +4,7 @@
 //! does not see the children that an earlier CASCADE has removed.
 use super::check::open_scan;
 use super::link::{ChildLink, Relations};
-use super::{ForeignKeyWalk, Step};
+use super::{DEPTH_MAX, ForeignKeyWalk, Step};
 use crate::change::ChangeOutcome;
 use crate::error::{damaged, engine_error};
 use crate::handle::TableHandle;
@@ -54,6 +54,7 @@ impl<'a> ForeignKeyWalk<'a> {
             };
             self.lock_parent_key(transaction, table, link, row_key, row).await?;
             self.path.push(Step::Delete { table: table.definition().id, row_key: row_key.to_vec() });
+            debug_assert!(self.path.len() <= DEPTH_MAX, "a change runs through a bounded number of tables");
             self.act(transaction, link, &values, action).await?;
             self.path.pop();
         }
@@ -88,6 +89,7 @@ impl<'a> ForeignKeyWalk<'a> {
             };
             self.lock_parent_key(transaction, table, link, row_key, old).await?;
             self.path.push(Step::Update { table: table.definition().id });
+            debug_assert!(self.path.len() <= DEPTH_MAX, "a change runs through a bounded number of tables");
             self.act(transaction, link, &values, action).await?;
             self.path.pop();
         }
@@ -217,6 +219,7 @@ impl<'a> ForeignKeyWalk<'a> {
 impl ChildLink {
     /// The child's row with other values in the key's columns. A value that does not fit its column is error 1451.
     fn with_key(&self, row: &[Value], values: &[&Value]) -> Result<Vec<Value>, SqlError> {
+        debug_assert_eq!(self.key.columns.len(), values.len(), "a key has a value for each of its columns");
         let columns = &self.child.definition().columns;
         let mut new = row.to_vec();
         for (&column, &value) in self.key.columns.iter().zip(values) {
@@ -265,5 +268,6 @@ fn has_same_key(
 fn still_references(link: &ChildLink, row: &[Value], values: &[&Value]) -> Result<bool, SqlError> {
     let layout = &link.child.layout().indexes[link.index];
     let own: Vec<&Value> = link.key.columns.iter().map(|&column| &row[column]).collect();
+    debug_assert_eq!(own.len(), values.len(), "a key has a value for each of its columns");
     Ok(layout.prefix(values)? == layout.prefix(&own)?)
 }

@@ -139,6 +139,7 @@ fn own_answer(
 /// Whether `row` of the parent has the key.
 fn is_same_key(parent: &Parent, values: &[&Value], row: &[Value]) -> Result<bool, SqlError> {
     let own: Vec<&Value> = parent.columns.iter().map(|&column| &row[column]).collect();
+    debug_assert_eq!(own.len(), values.len(), "a key has a value for each of its columns");
     if own.iter().any(|value| value.is_null()) {
         return Ok(false);
     }

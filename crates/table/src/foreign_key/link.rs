@@ -51,6 +51,7 @@ impl ParentLink {
     pub fn new(key: &ForeignKeyDef, parent: Option<&Arc<TableHandle>>) -> ParentLink {
         let found = parent.and_then(|handle| {
             let columns = key.parent_positions(handle.definition())?;
+            debug_assert_eq!(columns.len(), key.columns.len(), "a key references as many columns as it has");
             let index = handle.definition().referenced_index(&columns)?;
             Some(Parent { handle: handle.clone(), index, columns })
         });
@@ -73,6 +74,11 @@ impl ChildLink {
     /// `None` when the two do not fit each other (any more): then the parent counts as missing.
     pub fn new(key: &ForeignKeyDef, child: &Arc<TableHandle>, parent: &TableHandle) -> Option<ChildLink> {
         let parent_columns = key.parent_positions(parent.definition())?;
+        debug_assert_eq!(
+            parent_columns.len(),
+            key.columns.len(),
+            "a key references as many columns as it has"
+        );
         let type_of = |table: &TableHandle, column: usize| {
             StorageKind::of(&table.definition().columns[column].column_type)
         };

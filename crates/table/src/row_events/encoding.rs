@@ -91,6 +91,7 @@ impl RowEvents {
             let count = rest.iter().take_while(|note| note.statement == first.statement).count();
             let (of_statement, behind) = rest.split_at(count);
             let end = of_statement.last().map_or(start, |note| note.end);
+            debug_assert!(start <= end && end <= notes.images.len(), "images are those of the notes");
             let statement = &notes.statements[first.statement];
             self.put_statement(statement, of_statement, (start, &notes.images[start..end]), out);
             start = end;
@@ -121,6 +122,7 @@ impl RowEvents {
             let count = rest[1..].iter().take_while(fits).count() + 1;
             let (rows, behind) = rest.split_at(count);
             let end = rows[count - 1].end;
+            debug_assert!(first_image <= start && start <= end, "rows follow each other");
             let shape = &self.shapes[first.shape];
             let last = if behind.is_empty() { rows_flag::STATEMENT_END } else { 0 };
             let header = RowsHeader {

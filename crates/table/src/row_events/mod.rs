@@ -180,7 +180,10 @@ impl RowEvents {
             (_, None) => RowsKind::Delete,
             _ => RowsKind::Update,
         };
+        debug_assert!(before.is_some() || after.is_some(), "a change has a row");
         let (masks_before, masks_after) = masks(self.settings.images, table, before, after);
+        debug_assert!(masks_before.is_empty() == before.is_none(), "there is a mask for each image");
+        debug_assert!(masks_after.is_empty() == after.is_none(), "there is a mask for each image");
         let images = [(before, &masks_before), (after, &masks_after)];
         for (row, mask) in images.into_iter().filter_map(|(row, mask)| Some((row?, mask))) {
             let present = shown(table).zip(mask).filter(|(_, present)| **present).map(|(place, _)| place);
@@ -282,6 +285,7 @@ impl EventSource for RowEvents {
     }
 
     fn finish(&mut self, file: Option<&EventFile>) -> Vec<u8> {
+        debug_assert!(file.is_none() || self.file_count > 0, "a file of events has some");
         let mut package = self.settings.package.clone();
         match &self.query {
             Some(text) => {

@@ -35,6 +35,12 @@ pub(super) struct Notes {
 }
 
 impl Notes {
+    /// The images are those of the notes, and each note is of a statement.
+    fn is_whole(&self) -> bool {
+        self.notes.last().map_or(0, |note| note.end) == self.images.len()
+            && self.notes.last().is_none_or(|note| note.statement < self.statements.len())
+    }
+
     /// What it takes in memory, about.
     pub fn bytes(&self) -> usize {
         self.images.len()
@@ -53,9 +59,14 @@ impl Notes {
 
     /// Forgets what was noted behind a savepoint.
     pub fn undo_to(&mut self, savepoint: u64) {
+        debug_assert!(
+            self.notes.is_sorted_by_key(|note| note.savepoint),
+            "notes are in the order of their savepoints"
+        );
         let kept = self.notes.partition_point(|note| note.savepoint <= savepoint);
         self.notes.truncate(kept);
         self.images.truncate(self.notes.last().map_or(0, |note| note.end));
+        debug_assert!(self.is_whole(), "undoing leaves images with their notes");
     }
 
     /// Takes everything but the statement that goes on.
@@ -67,6 +78,7 @@ impl Notes {
 
     /// What follows these.
     pub fn append(&mut self, later: Notes) {
+        debug_assert!(self.is_whole() && later.is_whole(), "images are with their notes");
         let (statements, images) = (self.statements.len(), self.images.len());
         self.statements.extend(later.statements);
         self.notes.extend(later.notes.into_iter().map(|note| Note {
@@ -75,10 +87,12 @@ impl Notes {
             ..note
         }));
         self.images.extend_from_slice(&later.images);
+        debug_assert!(self.is_whole(), "images are with their notes");
     }
 
     /// As a block; `begins` has the BEGINs that statements name.
     pub fn encode(&self, begins: &mut Vec<Arc<Query>>) -> Vec<u8> {
+        debug_assert!(self.is_whole(), "images are written with their notes");
         let mut out = Vec::with_capacity(self.bytes() + 64);
         out.extend_from_slice(&(self.statements.len() as u32).to_le_bytes());
         for statement in &self.statements {

@@ -66,6 +66,12 @@ impl Overflow {
     pub async fn push(&mut self, notes: &mut Notes) -> Result<(), EngineError> {
         let (Some(first), Some(last)) = (notes.notes.first(), notes.notes.last()) else { return Ok(()) };
         let (first, last) = (first.savepoint, last.savepoint);
+        debug_assert!(first <= last, "notes are in the order of their savepoints");
+        debug_assert!(self.undone_to.is_none(), "a block is settled before the next follows");
+        debug_assert!(
+            self.blocks.last().is_none_or(|block| block.last <= first),
+            "blocks are in the order of their savepoints"
+        );
         let bytes = notes.encode(&mut self.begins);
         let start = self.blocks.last().map_or(0, |block| block.start + block.length as u64);
         let end = start + bytes.len() as u64;
@@ -76,6 +82,7 @@ impl Overflow {
         self.file.write_at(start, IoBuf::copy_of(&bytes)).await.1.map_err(failed)?;
         let image_bytes = notes.images.len() as u64;
         self.image_bytes += image_bytes;
+        debug_assert!(start + bytes.len() as u64 <= self.reserved, "room was asked for before it is written");
         self.blocks.push(Block { start, length: bytes.len(), image_bytes, first, last });
         notes.take();
         Ok(())
@@ -96,6 +103,7 @@ impl Overflow {
     /// Puts what is left of a block, a part of which was undone, before the notes in memory.
     pub async fn settle(&mut self, notes: &mut Notes) -> Result<(), EngineError> {
         let Some(savepoint) = self.undone_to else { return Ok(()) };
+        debug_assert!(!self.blocks.is_empty(), "what was undone in part is there");
         let mut left = self.load(self.blocks.len() - 1).await?;
         left.undo_to(savepoint);
         left.append(std::mem::take(notes));
