@@ -46,6 +46,11 @@ impl PageBatch {
             header::set_epoch(image, epoch);
             header::seal(image);
         }
+        debug_assert!(self.is_sound(), "what is written passes the check of what is read");
+    }
+
+    fn is_sound(&self) -> bool {
+        (0..self.len()).all(|index| header::verify(self.image(index), self.pages[index]).is_ok())
     }
 
     pub fn pages(&self) -> &[PageId] {
