@@ -44,7 +44,7 @@ impl Stay {
 
 /// A client from its greeting to its end, or until it moves to another worker. `peer`: unless it came by the socket file.
 pub(crate) async fn serve(transport: Transport, peer: Option<SocketAddr>, shared: Arc<Shared>, stay: Stay) {
-    let mut client = Client::new(transport, peer, shared);
+    let mut client = Box::new(Client::new(transport, peer, shared));
     // Boxed so that the memory of the login is not kept for the life of the session.
     let session = Box::pin(login::log_in(&mut client, &stay.place)).await;
     match session {
@@ -56,8 +56,9 @@ pub(crate) async fn serve(transport: Transport, peer: Option<SocketAddr>, shared
     }
 }
 
-/// The commands of a session, the first ones or those after a move.
-async fn converse(mut client: Client, mut conversation: Conversation, stay: Stay) {
+/// The commands of a session, the first ones or those after a move. Client and session are boxed: a task keeps what it is given twice, and
+/// once more where that came from.
+async fn converse(mut client: Box<Client>, mut conversation: Conversation, stay: Stay) {
     match conversation.serve(&mut client).await {
         Departure::Over => {
             conversation.close().await;
@@ -79,7 +80,7 @@ fn go_on(worker: &Worker, client: Client<DetachedStream>, conversation: Conversa
     worker.run(move || {
         crate::worker::spawn(async move {
             match client.attach() {
-                Ok(client) => converse(client, conversation, stay).await,
+                Ok(client) => converse(Box::new(client), conversation, stay).await,
                 Err(_) => conversation.abort().await,
             }
         });

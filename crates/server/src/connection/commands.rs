@@ -33,12 +33,12 @@ pub(super) enum Departure {
 
 /// A session and what the connection knows of it.
 pub(super) struct Conversation {
-    session: Session,
+    session: Box<Session>,
     prepared: BTreeMap<u32, Prepared>,
 }
 
 impl Conversation {
-    pub(super) fn new(session: Session) -> Self {
+    pub(super) fn new(session: Box<Session>) -> Self {
         Self { session, prepared: BTreeMap::new() }
     }
 
@@ -50,8 +50,9 @@ impl Conversation {
         departure
     }
 
+    /// Boxed: what an end needs is not kept for the life of the session.
     pub(super) async fn close(self) {
-        self.session.close().await;
+        Box::pin(self.session.close()).await;
     }
 
     /// Without the client's word.

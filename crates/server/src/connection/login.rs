@@ -97,7 +97,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The session of a client that has just connected; otherwise the client only has to be closed.
-pub(super) async fn log_in(client: &mut Client, place: &ClientPlace) -> Option<Session> {
+pub(super) async fn log_in(client: &mut Client, place: &ClientPlace) -> Option<Box<Session>> {
     let limit = client.shared.server.connect_timeout();
     match tokio::time::timeout(limit, introduce_and_open(client, place)).await {
         Ok(Ok(session)) => Some(session),
@@ -109,7 +109,7 @@ pub(super) async fn log_in(client: &mut Client, place: &ClientPlace) -> Option<S
     }
 }
 
-async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<Session, End> {
+async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<Box<Session>, End> {
     client.flush().await?;
     let introduction = introduction(client).await?;
     if client.shared.requires_secure_transport && !is_secure(client) {
@@ -123,7 +123,7 @@ async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<
     let expired = expired_password(client, &account)?;
     let ticket = client.shared.server.admit(&account).map_err(End::Refused)?;
     let information = connection_info(client, &introduction, &account);
-    let mut session = Session::new(client.shared.server.clone(), crate::FAMILIES, information);
+    let mut session = Box::new(Session::new(client.shared.server.clone(), crate::FAMILIES, information));
     session.hold(ticket, expired);
     if let Some(database) = &introduction.database {
         session.init_db(database).await.map_err(End::Refused)?;

@@ -210,8 +210,8 @@ impl Session {
         }
         let opens = cursor == CursorKind::ReadOnly && statement.sight.text.is_query;
         let result = match opens {
-            // Pinned where they are made: awaiting them by value would copy kilobytes of state.
-            true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
+            true => Box::pin(self.open_cursor(&mut statement, &mut parameters, sink)).await,
+            // Pinned where it is made: awaiting it by value would copy kilobytes of state.
             false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
         };
         self.end_observation(shown.as_deref().unwrap_or(&statement.sight.text.bytes), &result);

@@ -90,9 +90,10 @@ impl Session {
                     return;
                 }
             }
-            self.run_statements(text, arena, Some(digest), sink).await;
+            // Boxed: parsing and planning take kilobytes that the session's other statements need not carry.
+            Box::pin(self.run_statements(text, arena, Some(digest), sink)).await;
         } else {
-            self.run_statements(text, arena, None, sink).await;
+            Box::pin(self.run_statements(text, arena, None, sink)).await;
         }
     }
 
