@@ -18,7 +18,7 @@ impl Session {
     /// COM_STMT_CLOSE; unknown ids are ignored as the protocol has no answer.
     pub fn close_statement(&mut self, id: StatementId) {
         instance::count(&self.process.counters.com_stmt_close);
-        self.prepared.remove(&id);
+        self.prepared.remove(id.0);
     }
 
     /// COM_STMT_RESET: closes the statement's cursor.
@@ -26,7 +26,7 @@ impl Session {
         instance::count(&self.process.counters.com_stmt_reset);
         let statement = self
             .prepared
-            .get_mut(&id)
+            .get_mut(id.0)
             .and_then(Option::as_mut)
             .ok_or_else(|| error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_reset"]))?;
         statement.close_cursor();

@@ -25,6 +25,7 @@ pub use session::{ConnectionLimits, Session, StatementId};
 pub use session_state::command_counters::counter_of_plan;
 pub use session_state::connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
 pub use session_state::guard::within;
+pub use session_state::numbered::NumberedList;
 pub use session_state::replication_waits::settle_applied;
 pub use session_state::result::{
     MadeColumn, MadeRows, conversions, convert, display_length, optional_text, shape_of,

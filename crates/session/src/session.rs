@@ -3,7 +3,7 @@
 //! Invariant: no transaction outlives its session, and between commands a transaction is open only if the
 //! client's last statements left it open. Driven by the connection task, one command at a time; its futures are
 //! run to their end (a statement is ended early through the kill switch, which leaves everything in order).
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Instant;
@@ -24,6 +24,7 @@ use crate::statement::{
 use binder::Switches;
 use instance::{Instance, KillKind, OpenTransaction, ProcessEntry};
 use session_state::connection_info::ConnectionInfo;
+use session_state::numbered::NumberedList;
 use session_state::shared_state::SharedState;
 use session_state::sink::{OkInfo, StateChange, StatusFlags};
 use session_state::transaction_control::TransactionControl;
@@ -84,7 +85,7 @@ pub struct Session {
     pub(crate) applying: Option<Box<crate::applying::Applying>>,
     pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
-    pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
+    pub(crate) prepared: NumberedList<Option<PreparedStatement>>,
     pub(crate) named_statements: HashMap<String, NamedStatement>,
     pub(crate) next_statement_id: u32,
     /// Syntax trees of the running text; reset after it.
@@ -177,7 +178,7 @@ impl Session {
             registration: None,
             applying: None,
             programs: ProgramStack::default(),
-            prepared: BTreeMap::new(),
+            prepared: NumberedList::default(),
             named_statements: HashMap::new(),
             next_statement_id: 0,
             arena: Bump::new(),

@@ -11,6 +11,7 @@ pub mod diagnostics;
 pub mod ended;
 pub mod event_name;
 pub mod guard;
+pub mod numbered;
 pub mod open_handlers;
 pub mod outcome;
 pub mod prepared_list;

@@ -12,6 +12,8 @@ impl PreparedList {
         let mut list = self.0.lock();
         if list.len() == list.capacity() {
             list.retain(|one| one.strong_count() > 0);
+            let more = (list.len() / 8).max(8);
+            list.reserve_exact(more);
         }
         list.push(Arc::downgrade(prepared));
     }

@@ -24,6 +24,10 @@ impl History {
     pub fn next_place(&mut self) -> &mut StatementEvent {
         let place = self.next;
         if self.events.len() < HISTORY_MAX {
+            if self.events.is_empty() {
+                // All at once, and none too many: each session has its own.
+                self.events.reserve_exact(HISTORY_MAX);
+            }
             self.events.push(StatementEvent::default());
             return self.events.last_mut().expect("one was added");
         }

@@ -45,6 +45,8 @@ impl ThreadFigures {
     fn totals(&mut self, name: &'static str) -> &mut StatementTotals {
         let same = |of: &str| std::ptr::eq(of, name) || of == name;
         let place = self.statements.iter().position(|(of, _)| same(of)).unwrap_or_else(|| {
+            // One at a time: a session runs few kinds of statements, and each takes 200 bytes.
+            self.statements.reserve_exact(1);
             self.statements.push((name, StatementTotals::default()));
             self.statements.len() - 1
         });

@@ -3,13 +3,12 @@
 //! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
 //! response leaves before the next command is looked at. Called by `connection` after the login and after each move.
 
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use datum::error_code;
 use instance::{KillKind, ProcessEntry};
-use session::{ConnectionLimits, Session};
+use session::{ConnectionLimits, NumberedList, Session};
 use wire::Event;
 
 use super::client::Client;
@@ -34,12 +33,12 @@ pub(super) enum Departure {
 /// A session and what the connection knows of it.
 pub(super) struct Conversation {
     session: Box<Session>,
-    prepared: BTreeMap<u32, Prepared>,
+    prepared: NumberedList<Prepared>,
 }
 
 impl Conversation {
     pub(super) fn new(session: Box<Session>) -> Self {
-        Self { session, prepared: BTreeMap::new() }
+        Self { session, prepared: NumberedList::default() }
     }
 
     /// Serves commands until there are no more, or until they go on elsewhere.
@@ -66,7 +65,7 @@ async fn serve_commands(
     client: &mut Client,
     session: &mut Session,
     process: &ProcessEntry,
-    prepared: &mut BTreeMap<u32, Prepared>,
+    prepared: &mut NumberedList<Prepared>,
 ) -> Departure {
     let mut limits = session.limits();
     apply_limits(client, &limits);
@@ -197,7 +196,7 @@ async fn next_command(
     client: &mut Client,
     session: &mut Session,
     process: &ProcessEntry,
-    prepared: &mut BTreeMap<u32, Prepared>,
+    prepared: &mut NumberedList<Prepared>,
     limits: &ConnectionLimits,
     settings_touched: &mut bool,
 ) -> Option<After> {

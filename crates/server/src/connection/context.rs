@@ -8,9 +8,8 @@ use crate::connection::reply::{Reply, RowFormat, wire_status, write_ok};
 use crate::connection::stream::Stream;
 use datum::{SqlError, Value, error_code};
 use instance::{ConnectionId, ProcessEntry, ResultShape};
-use session::{CursorKind, PreparedInfo, Session, StatementId};
+use session::{CursorKind, NumberedList, PreparedInfo, Session, StatementId};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +40,7 @@ pub enum After {
 pub struct Context<'a> {
     pub session: &'a mut Session,
     pub process: &'a ProcessEntry,
-    pub(super) prepared: &'a mut BTreeMap<u32, Prepared>,
+    pub(super) prepared: &'a mut NumberedList<Prepared>,
     pub stream: &'a RefCell<Stream>,
     pub writer: &'a mut PacketWriter,
     pub(super) capabilities: Capabilities,
@@ -84,7 +83,7 @@ impl Context<'_> {
             }
             Command::StatementReset(statement) => self.reset(statement),
             Command::StatementClose(statement) => {
-                self.prepared.remove(&statement);
+                self.prepared.remove(statement);
                 self.session.close_statement(StatementId(statement));
             }
             Command::InitDatabase(name) => {
@@ -222,7 +221,7 @@ impl Context<'_> {
         let (session, mut reply) = self.reply(RowFormat::Binary, status);
         pin!(session.execute(StatementId(statement), values, cursor, &mut reply)).await;
         let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
-        if let Some(prepared) = self.prepared.get_mut(&statement) {
+        if let Some(prepared) = self.prepared.get_mut(statement) {
             prepared.cursor = shape.filter(|_| has_opened_cursor);
         }
         if is_gone { After::Quit } else { After::Continue }
@@ -230,7 +229,7 @@ impl Context<'_> {
 
     fn bind(&mut self, statement: u32, flags: u8, payload: &[u8]) -> Result<Vec<Value>, SqlError> {
         let unknown = || error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&statement, &"mysqld_stmt_execute"]);
-        let prepared = self.prepared.get_mut(&statement).ok_or_else(unknown)?;
+        let prepared = self.prepared.get_mut(statement).ok_or_else(unknown)?;
         if let Some(error) = prepared.long_data_error.take() {
             prepared.binding.clear_long_data();
             return Err(*error);
@@ -250,7 +249,7 @@ impl Context<'_> {
     }
 
     fn keep_long_data(&mut self, statement: u32, parameter: u16, data: &[u8]) {
-        let Some(prepared) = self.prepared.get_mut(&statement) else { return };
+        let Some(prepared) = self.prepared.get_mut(statement) else { return };
         if !prepared.binding.append_long_data(parameter, data, self.long_data_bytes_max) {
             prepared.long_data_error =
                 Some(Box::new(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysql_stmt_send_long_data"])));
@@ -258,7 +257,7 @@ impl Context<'_> {
     }
 
     fn reset(&mut self, statement: u32) {
-        if let Some(prepared) = self.prepared.get_mut(&statement) {
+        if let Some(prepared) = self.prepared.get_mut(statement) {
             prepared.binding.clear_long_data();
             prepared.long_data_error = None;
             prepared.cursor = None;
@@ -268,7 +267,7 @@ impl Context<'_> {
     }
 
     async fn fetch(&mut self, statement: u32, row_count: u32) -> After {
-        let shape = self.prepared.get(&statement).and_then(|prepared| prepared.cursor.clone());
+        let shape = self.prepared.get(statement).and_then(|prepared| prepared.cursor.clone());
         if shape.is_none() {
             self.refuse(&error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&statement, &"mysqld_stmt_fetch"]));
             return After::Continue;

@@ -93,7 +93,7 @@ impl Session {
             columns: statement.plan.as_ref().and_then(|plan| plan.shape()),
             warnings: self.shared.diagnostics.lock().warning_count(),
         };
-        self.prepared.insert(id, Some(statement));
+        self.prepared.insert(id.0, Some(statement));
         Ok(info)
     }
 
@@ -175,7 +175,7 @@ impl Session {
 
     /// How many parameters a prepared statement has; none if there is no such statement.
     pub fn parameter_count(&self, id: StatementId) -> Option<usize> {
-        self.prepared.get(&id)?.as_ref().map(PreparedStatement::parameter_count)
+        self.prepared.get(id.0)?.as_ref().map(PreparedStatement::parameter_count)
     }
 
     /// COM_STMT_EXECUTE, long data already joined into `parameters`.
@@ -190,7 +190,7 @@ impl Session {
         let began = self.begin_command();
         self.process.kill.clear_query();
         self.start_statement(false);
-        let Some(mut statement) = self.prepared.get_mut(&id).and_then(Option::take) else {
+        let Some(mut statement) = self.prepared.get_mut(id.0).and_then(Option::take) else {
             let error = error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_execute"]);
             let result = Err(error);
             self.end_observation(b"", &result);
@@ -215,7 +215,7 @@ impl Session {
             false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
         };
         self.end_observation(shown.as_deref().unwrap_or(&statement.sight.text.bytes), &result);
-        if let Some(place) = self.prepared.get_mut(&id) {
+        if let Some(place) = self.prepared.get_mut(id.0) {
             *place = Some(statement);
         }
         self.finish(result, false, sink).await;

@@ -48,7 +48,7 @@ impl Session {
     pub async fn fetch(&mut self, id: StatementId, row_count: u32, sink: &mut dyn ResultSink) {
         count(&self.process.counters.com_stmt_fetch);
         let status = self.status_flags();
-        let error = match self.prepared.get_mut(&id).and_then(Option::as_mut) {
+        let error = match self.prepared.get_mut(id.0).and_then(Option::as_mut) {
             None => error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_fetch"]),
             Some(statement) => match &mut statement.cursor {
                 None => ER_STMT_HAS_NO_OPEN_CURSOR.with(&[&id.0]),
