@@ -19,6 +19,13 @@ use crate::session::Session;
 /// A tree of fewer leaves that nothing is known of counts as one in memory: reading it is soon done.
 const LEAVES_MIN: u64 = 8;
 
+/// Of so many ranges all are counted when a kept plan is asked whether it suits.
+const COUNTED_MIN: usize = 3;
+/// Of more, one in so many, and at least `COUNTED_MIN`.
+const COUNTED_SHARE: usize = 8;
+/// The ranges that were not counted may have so many times the rows of those that were, or so few, or all are counted.
+const UNCOUNTED_FACTOR: f64 = 2.0;
+
 /// Ranges whose ends are read for one plan.
 const COLD_RANGES_MAX: usize = 8;
 /// A range that seems to have more rows is known well enough by the nodes above its leaves. A kept plan for fewer rows likely reads
@@ -64,6 +71,48 @@ impl SessionServices for Unseen {
     }
 }
 
+/// Ranges of an index whose rows are counted in memory.
+struct Counting<'a> {
+    session: &'a Session,
+    table: &'a TableDef,
+    tree: TreeId,
+    /// The table's.
+    rows: f64,
+    ranges: Vec<KeyRange>,
+    notes_cold: bool,
+}
+
+impl Counting<'_> {
+    fn count_of(&self, range: &KeyRange) -> Option<f64> {
+        let engine = self.session.instance.engine();
+        let count = engine.records_in_memory(self.tree, range, self.rows);
+        if self.notes_cold && !count.is_exact && count.records.is_none_or(|records| records < FEW_ROWS) {
+            self.session.note_cold(self.table, self.tree, range);
+        }
+        count.records
+    }
+
+    fn all(&self) -> Option<f64> {
+        self.ranges.iter().map(|range| self.count_of(range)).sum()
+    }
+
+    /// Whether some of many ranges are enough to see that the check holds. It may be wrong where a value that was not counted has
+    /// far more rows than those that were.
+    fn seems_alike(&self, check: &EstimateCheck) -> bool {
+        let counted = COUNTED_MIN.max(self.ranges.len().div_ceil(COUNTED_SHARE));
+        if self.ranges.len() <= counted {
+            return false;
+        }
+        // From the middle of each of as many equal parts.
+        let place = |part: usize| (2 * part + 1) * self.ranges.len() / (2 * counted);
+        let rows: Option<f64> = (0..counted).map(|part| self.count_of(&self.ranges[place(part)])).sum();
+        rows.is_some_and(|rows| {
+            let all = rows * self.ranges.len() as f64 / counted as f64;
+            check.accepts(all * UNCOUNTED_FACTOR) && check.accepts(all / UNCOUNTED_FACTOR)
+        })
+    }
+}
+
 impl Session {
     /// Whether the plan is for values like these.
     pub(crate) fn suits(&self, plan: &Plan, parameters: &[Value]) -> bool {
@@ -73,8 +122,11 @@ impl Session {
     fn holds(&self, check: &EstimateCheck, parameters: &[Value]) -> bool {
         let Some(handle) = self.instance.catalog().table_by_id(check.table) else { return true };
         let notes = check.rows > FEW_ROWS;
-        let rows = self.count_in(handle.definition(), check.index, &check.ranges, parameters, notes);
-        rows.is_none_or(|rows| check.accepts(rows))
+        let table = handle.definition();
+        let Some(counting) = self.counting(table, check.index, &check.ranges, parameters, notes) else {
+            return true;
+        };
+        counting.seems_alike(check) || counting.all().is_none_or(|rows| check.accepts(rows))
     }
 
     /// Reads the ends of the ranges that could not be counted; true when there were any, so that counting again makes sense.
@@ -112,20 +164,24 @@ impl Session {
         parameters: &[Value],
         notes_cold: bool,
     ) -> Option<f64> {
+        self.counting(table, index, ranges, parameters, notes_cold)?.all()
+    }
+
+    /// The ranges of an index that are to be counted; `None` where that cannot be.
+    fn counting<'a>(
+        &'a self,
+        table: &'a TableDef,
+        index: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+        notes_cold: bool,
+    ) -> Option<Counting<'a>> {
         let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
         let layout = ready.layout().indexes.get(index)?;
         let context = self.estimating_context(parameters);
         let ranges = executor::key_ranges(table, &layout.parts, ranges, &context).ok()?;
         let rows = ready.estimated_rows() as f64;
-        let engine = self.instance.engine();
-        let count_of = |range: &KeyRange| {
-            let count = engine.records_in_memory(layout.tree, range, rows);
-            if notes_cold && !count.is_exact && count.records.is_none_or(|records| records < FEW_ROWS) {
-                self.note_cold(table, layout.tree, range);
-            }
-            count.records
-        };
-        ranges.iter().map(count_of).sum()
+        Some(Counting { session: self, table, tree: layout.tree, rows, ranges, notes_cold })
     }
 
     /// As `CatalogView::leaves`.
