@@ -10,7 +10,7 @@ use datum::{ColumnType, Condition, Value};
 use engine::{KeyRange, TreeId};
 use expression::{EvalContext, SessionServices};
 use parking_lot::Mutex;
-use plan::{EstimateCheck, Plan, RangeCondition};
+use plan::{EstimateCheck, KeyCondition, Plan, RangeCondition};
 use planner::Leaves;
 use schema::TableDef;
 
@@ -19,11 +19,11 @@ use crate::session::Session;
 /// A tree of fewer leaves that nothing is known of counts as one in memory: reading it is soon done.
 const LEAVES_MIN: u64 = 8;
 
-/// Of so many ranges all are counted when a kept plan is asked whether it suits.
+/// Of the values of an IN so many are counted when a kept plan is asked whether it suits,
 const COUNTED_MIN: usize = 3;
-/// Of more, one in so many, and at least `COUNTED_MIN`.
+/// and at least one in so many.
 const COUNTED_SHARE: usize = 8;
-/// The ranges that were not counted may have so many times the rows of those that were, or so few, or all are counted.
+/// Those that were not counted may have so many times the rows of the others, or so few, or all are counted.
 const UNCOUNTED_FACTOR: f64 = 2.0;
 
 /// Ranges whose ends are read for one plan.
@@ -71,46 +71,21 @@ impl SessionServices for Unseen {
     }
 }
 
-/// Ranges of an index whose rows are counted in memory.
-struct Counting<'a> {
-    session: &'a Session,
-    table: &'a TableDef,
-    tree: TreeId,
-    /// The table's.
-    rows: f64,
-    ranges: Vec<KeyRange>,
-    notes_cold: bool,
-}
-
-impl Counting<'_> {
-    fn count_of(&self, range: &KeyRange) -> Option<f64> {
-        let engine = self.session.instance.engine();
-        let count = engine.records_in_memory(self.tree, range, self.rows);
-        if self.notes_cold && !count.is_exact && count.records.is_none_or(|records| records < FEW_ROWS) {
-            self.session.note_cold(self.table, self.tree, range);
-        }
-        count.records
-    }
-
-    fn all(&self) -> Option<f64> {
-        self.ranges.iter().map(|range| self.count_of(range)).sum()
-    }
-
-    /// Whether some of many ranges are enough to see that the check holds. It may be wrong where a value that was not counted has
-    /// far more rows than those that were.
-    fn seems_alike(&self, check: &EstimateCheck) -> bool {
-        let counted = COUNTED_MIN.max(self.ranges.len().div_ceil(COUNTED_SHARE));
-        if self.ranges.len() <= counted {
-            return false;
-        }
-        // From the middle of each of as many equal parts.
-        let place = |part: usize| (2 * part + 1) * self.ranges.len() / (2 * counted);
-        let rows: Option<f64> = (0..counted).map(|part| self.count_of(&self.ranges[place(part)])).sum();
-        rows.is_some_and(|rows| {
-            let all = rows * self.ranges.len() as f64 / counted as f64;
-            check.accepts(all * UNCOUNTED_FACTOR) && check.accepts(all / UNCOUNTED_FACTOR)
-        })
-    }
+/// Some of the values of an IN, where there are many, and which share of all they are. A plan that suits them is kept, also where a value
+/// that was not counted has far more rows than they have.
+fn some_of(ranges: &[RangeCondition]) -> Option<(RangeCondition, f64)> {
+    let [range] = ranges else { return None };
+    let (place, values) = range.parts.iter().enumerate().find_map(|(place, part)| match part {
+        KeyCondition::OneOf(values) if values.len() > COUNTED_MIN => Some((place, values)),
+        _ => None,
+    })?;
+    let counted = COUNTED_MIN.max(values.len().div_ceil(COUNTED_SHARE));
+    // From the middle of each of as many equal parts.
+    let chosen = (0..counted).map(|part| values[(2 * part + 1) * values.len() / (2 * counted)].clone());
+    let mut chosen = Some(KeyCondition::OneOf(chosen.collect()));
+    let parts = range.parts.iter().enumerate();
+    let parts = parts.filter_map(|(at, part)| if at == place { chosen.take() } else { Some(part.clone()) });
+    Some((RangeCondition { parts: parts.collect() }, counted as f64 / values.len() as f64))
 }
 
 impl Session {
@@ -122,11 +97,17 @@ impl Session {
     fn holds(&self, check: &EstimateCheck, parameters: &[Value]) -> bool {
         let Some(handle) = self.instance.catalog().table_by_id(check.table) else { return true };
         let notes = check.rows > FEW_ROWS;
-        let table = handle.definition();
-        let Some(counting) = self.counting(table, check.index, &check.ranges, parameters, notes) else {
-            return true;
+        let rows_in = |ranges: &[RangeCondition]| {
+            self.count_in(handle.definition(), check.index, ranges, parameters, notes)
         };
-        counting.seems_alike(check) || counting.all().is_none_or(|rows| check.accepts(rows))
+        if let Some((some, share)) = some_of(&check.ranges)
+            && let Some(rows) = rows_in(std::slice::from_ref(&some))
+            && check.accepts(rows / share * UNCOUNTED_FACTOR)
+            && check.accepts(rows / share / UNCOUNTED_FACTOR)
+        {
+            return true;
+        }
+        rows_in(&check.ranges).is_none_or(|rows| check.accepts(rows))
     }
 
     /// Reads the ends of the ranges that could not be counted; true when there were any, so that counting again makes sense.
@@ -164,24 +145,20 @@ impl Session {
         parameters: &[Value],
         notes_cold: bool,
     ) -> Option<f64> {
-        self.counting(table, index, ranges, parameters, notes_cold)?.all()
-    }
-
-    /// The ranges of an index that are to be counted; `None` where that cannot be.
-    fn counting<'a>(
-        &'a self,
-        table: &'a TableDef,
-        index: usize,
-        ranges: &[RangeCondition],
-        parameters: &[Value],
-        notes_cold: bool,
-    ) -> Option<Counting<'a>> {
         let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
         let layout = ready.layout().indexes.get(index)?;
         let context = self.estimating_context(parameters);
         let ranges = executor::key_ranges(table, &layout.parts, ranges, &context).ok()?;
         let rows = ready.estimated_rows() as f64;
-        Some(Counting { session: self, table, tree: layout.tree, rows, ranges, notes_cold })
+        let engine = self.instance.engine();
+        let count_of = |range: &KeyRange| {
+            let count = engine.records_in_memory(layout.tree, range, rows);
+            if notes_cold && !count.is_exact && count.records.is_none_or(|records| records < FEW_ROWS) {
+                self.note_cold(table, layout.tree, range);
+            }
+            count.records
+        };
+        ranges.iter().map(count_of).sum()
     }
 
     /// As `CatalogView::leaves`.
@@ -235,5 +212,34 @@ impl Session {
         let settings =
             self.statement_settings.clone().unwrap_or_else(|| Arc::new(self.expression_settings()));
         EvalContext::new(settings, Arc::new(Unseen)).with_parameters(parameters.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expression::{Coercibility, Expr, ExprKind, ExprType};
+
+    fn literal(value: i64) -> Expr {
+        let ty = ExprType::new(ColumnType::bigint(), Coercibility::Numeric);
+        Expr { kind: ExprKind::Literal(Value::Int(value)), ty }
+    }
+
+    fn one_of(count: i64) -> KeyCondition {
+        KeyCondition::OneOf((0..count).map(literal).collect())
+    }
+
+    #[test]
+    fn some_of_many_values_are_counted() {
+        let range = |parts: Vec<KeyCondition>| [RangeCondition { parts }];
+        assert_eq!(some_of(&range(vec![one_of(3)])), None);
+        let (some, share) = some_of(&range(vec![one_of(1), one_of(10)])).expect("ten are many");
+        let chosen = [1, 5, 8].map(literal);
+        assert_eq!(some.parts, [one_of(1), KeyCondition::OneOf(chosen.into())]);
+        assert_eq!(share, 0.3);
+        let (some, _) = some_of(&range(vec![one_of(100), KeyCondition::IsNull])).expect("so are a hundred");
+        assert!(
+            matches!(&some.parts[..], [KeyCondition::OneOf(values), KeyCondition::IsNull] if values.len() == 13)
+        );
     }
 }
