@@ -30,6 +30,8 @@ pub enum CompareMode {
     Text(CollationId),
     /// DATE, DATETIME and TIMESTAMP, and text or numbers compared with them.
     DateTime,
+    /// A DATE and a text, neither of them a constant: the text's time is left out. No index answers it.
+    Date,
     Time,
     Json,
 }
@@ -140,6 +142,10 @@ fn compare_converted(
             let left = moment_or_zero(left, context, warn);
             Some(left.cmp(&moment_or_zero(right, context, warn)))
         }
+        CompareMode::Date => {
+            let left = date_or_zero(left, context, warn);
+            Some(left.cmp(&date_or_zero(right, context, warn)))
+        }
         CompareMode::Time => {
             let time = time_or_zero(left, context, warn);
             let other = time_or_zero(right, context, warn);
@@ -187,6 +193,24 @@ pub(crate) fn moment_or_zero(
             DateTime::ZERO
         }
     }
+}
+
+/// The same of the date that a text is.
+pub(crate) fn date_or_zero(
+    operand: Operand<'_>,
+    context: &MomentContext<'_>,
+    warn: &mut dyn FnMut(SqlError),
+) -> DateTime {
+    if !matches!(operand.value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_)) {
+        return moment_or_zero(operand, context, warn);
+    }
+    let mut tell = |warning: SqlError| match warning.is(&ER_INCORRECT_VALUE) {
+        true => {
+            warn(ER_TRUNCATED_WRONG_VALUE.with(&[&"date", &shown(&operand.value.to_text(operand.column))]))
+        }
+        false => warn(warning),
+    };
+    moment_or_zero(operand, context, &mut tell).date().at_midnight()
 }
 
 /// Whether a text is a date with zeros that the SQL mode forbids.

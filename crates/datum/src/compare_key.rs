@@ -2,7 +2,7 @@
 //!
 //! Invariant: two keys of one mode are equal exactly where `compare` says that the operands are, and no key is the
 //! beginning of another, so keys of several operands may follow one another. Called by long IN lists.
-use crate::compare::{CompareMode, Operand, in_zone, moment_or_zero, time_or_zero};
+use crate::compare::{CompareMode, Operand, date_or_zero, in_zone, moment_or_zero, time_or_zero};
 use crate::moment::MomentContext;
 use crate::number::WarningSink;
 
@@ -53,6 +53,10 @@ pub fn write_compare_key(
         CompareMode::DateTime => {
             let moment = moment_or_zero(operand, context, warn);
             key.extend_from_slice(&moment.to_packed().to_be_bytes());
+        }
+        CompareMode::Date => {
+            let date = date_or_zero(operand, context, warn);
+            key.extend_from_slice(&date.to_packed().to_be_bytes());
         }
         CompareMode::Time => {
             let time = time_or_zero(operand, context, warn);

@@ -10,6 +10,7 @@ mod decimal;
 mod error;
 mod json;
 mod key;
+mod locale;
 mod moment;
 mod number;
 mod number_text;
@@ -33,6 +34,7 @@ pub use json::{
     parse_json, read_json, stored_array, typed_elements, typed_value, write_json_string,
 };
 pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
+pub use locale::{LOCALE_NAMES, Locale};
 pub use moment::{MomentContext, NoMoment, fraction_digits};
 pub use number::{
     NumberPrefix, WarningSink, double_prefix, integer_value, is_exact_integer, no_warning, shown, truncated,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
-use datum::{ColumnType, CompareMode, Condition, SqlError, SqlMode, Value, error_code};
+use datum::{ColumnType, CompareMode, Condition, Locale, SqlError, SqlMode, Value, error_code};
 use pattern::{Flags, Regexp, RegexpError};
 
 use crate::build::BindContext;
@@ -18,7 +18,6 @@ use crate::case_operands::CaseOperands;
 use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
 use crate::expr::{Expr, ExprKind};
-use crate::locale::Locale;
 use crate::parameter_moments::ParameterMoments;
 
 /// Compiled patterns kept per statement.

@@ -1,8 +1,7 @@
 //! ABS, SIGN, CEILING, FLOOR, ROUND, TRUNCATE and FORMAT: exact on integers and decimals.
-use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, Decimal, Locale, SqlError, TypeKind, Value, error_code};
 
 use expression::BindContext;
-use expression::Locale;
 use expression::call::infer::{cast_double, cast_integer, cast_text, integer_type, made_text};
 use expression::call::width::text_width;
 use expression::call::{double, is_bit_string};

@@ -3,11 +3,11 @@
 //! The text may end before the format does; what the format leaves over of it is cut with warning 1292. Names of
 //! months and days are English whatever `lc_time_names` says.
 use datum::{
-    ColumnType, Date, DateTime, SqlError, SqlMode, Time, TypeKind, Value, error_code, shown, truncated,
+    ColumnType, Date, DateTime, Locale, SqlError, SqlMode, Time, TypeKind, Value, error_code, shown,
+    truncated,
 };
 
 use expression::BindContext;
-use expression::Locale;
 use expression::Volatility::Pure;
 use expression::call::infer::cast_text;
 use expression::{Arguments, Function};

@@ -15,7 +15,7 @@ use expression::{Expr, ExprKind, ExprType, Reading};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::pure("substring", (2, 3), infer_cut, substring),
     Function::pure("substr", (2, 3), infer_cut, substring),
-    Function::pure("mid", (3, 3), infer_cut, substring),
+    Function::pure("mid", (2, 3), infer_cut, substring),
     Function::pure("left", (2, 2), infer_cut, left),
     Function::pure("right", (2, 2), infer_cut, right),
     Function::pure("substring_index", (3, 3), infer_substring_index, substring_index),

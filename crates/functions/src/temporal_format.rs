@@ -1,8 +1,7 @@
 //! DATE_FORMAT and TIME_FORMAT: moments to text by a format of `%` letters; names are those of `lc_time_names`.
-use datum::{Date, DateTime, SqlError, Time, Value};
+use datum::{Date, DateTime, Locale, SqlError, Time, Value};
 
 use expression::BindContext;
-use expression::Locale;
 use expression::Volatility::Pure;
 use expression::call::MomentOrTime;
 use expression::call::infer::{cast_datetime, cast_text, made_text};

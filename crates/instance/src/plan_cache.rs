@@ -56,6 +56,8 @@ pub struct PlanEnvironment {
     pub results_collation: u16,
     pub locks_source_rows: bool,
     pub foreign_key_checks: bool,
+    /// The digits of quotients and averages.
+    pub division_precision_increment: u8,
     /// `optimizer_switch` as bits.
     pub switches: u64,
 }

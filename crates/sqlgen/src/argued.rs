@@ -8,7 +8,7 @@ use crate::case::{
     is_mixed_lookup, is_of_greatest, lists, on_clauses, subqueries, uses_unsigned, without,
 };
 use crate::compare::Difference;
-use crate::values::{are_same_bits, are_same_letters};
+use crate::values::{are_same_bits, are_same_digits, are_same_letters};
 
 type Kind = (&'static str, fn(&Case<'_>) -> bool);
 
@@ -28,39 +28,45 @@ const KINDS: &[Kind] = &[
         case.shape == "MEMBERS" && case.query.starts_with("SELECT MAX(")
             || is_alone && case.wanted.len() == 1 && has_index(case, &[" ENUM(", " SET("])
     }),
-    ("an aggregate of a marker under ROLLUP has no rows", |case| {
-        let constants = [
-            "AVG(text)",
-            "AVG(number)",
-            "COUNT(text)",
-            "COUNT(number)",
-            "COUNT(DISTINCT text)",
-            "MAX(number)",
-            "MAX(text)",
-            "MIN(number)",
-            "MIN(text)",
-            "SUM(number)",
-            "SUM(text)",
-        ];
-        let is_nothing =
-            |row: &&str| row.ends_with("|NULL") || row.ends_with("|Int(0)") || row.ends_with("|0");
-        case.shape.contains("WITH ROLLUP")
-            && has_one(case, &constants)
-            && case.wanted.iter().all(is_nothing)
-            && case.wanted.len() == case.given.len()
+    ("an aggregate of markers is of other values where its rows are kept", |case| {
+        is_marker_under_rollup(case) || is_chosen_marker(case)
     }),
-    ("MAX and MIN of a YEAR show the year 0 in two ways", |case| {
-        let is_chosen = has_one(case, &["MAX(t.YEAR", "MIN(t.YEAR", "MAX(YEAR", "MIN(YEAR"]);
+    ("a BIT or YEAR has its own text or that of its number", |case| {
+        let chooses = [
+            "CASE ",
+            "IF(",
+            "IFNULL(",
+            "COALESCE(",
+            "GREATEST(",
+            "LEAST(",
+            "LAG(",
+            "LEAD(",
+            "(SELECT MAX(x.",
+        ];
+        let is_own = case.shape.contains("BIT") || case.shape.contains("YEAR");
         let plain = |rows: &[&str]| -> Vec<String> {
             let mut rows: Vec<String> = rows.iter().map(|row| row.replace("0000", "0")).collect();
             rows.sort();
             rows
         };
-        is_chosen && plain(&case.wanted) == plain(&case.given)
+        let is_extreme = has_one(case, &["MAX(t.YEAR", "MIN(t.YEAR", "MAX(YEAR", "MIN(YEAR"]);
+        is_own && has_one(case, &chooses) && are_same_bits(&case.wanted, &case.given)
+            || is_extreme && plain(&case.wanted) == plain(&case.given)
     }),
     ("an index of a YEAR is compared with what a column stores of a number", |case| {
         let compares = ["YEAR < ", "YEAR <= ", "YEAR > ", "YEAR >= ", "YEAR BETWEEN "];
         has_one(case, &compares) && case.wanted.is_empty() && has_index(case, &[" YEAR"])
+    }),
+    ("a BIT is compared with a text by its bytes where an index is asked", |case| {
+        let meets = ["BIT IN (", "text BETWEEN BIT", "BIT BETWEEN text", "BIT = text"];
+        has_one(case, &meets)
+            && case.shape.contains("text")
+            && case.wanted.is_empty()
+            && has_index(case, &[" BIT("])
+    }),
+    ("an ENUM and a text are equal by the ENUM's number where several equalities are joined", |case| {
+        let meets = ["x.MEMBERS = x.TEXT", "(t.MEMBERS, u.MEMBERS) = (u.TEXT, t.TEXT)"];
+        has_one(case, &meets) && has_one(case, &[" JOIN ", "EXISTS ("])
     }),
     ("IN of a subquery looks up what its column stores of a value of another kind", |case| {
         // Such a look-up finds less.
@@ -74,7 +80,7 @@ const KINDS: &[Kind] = &[
         let is_turned = has_one(case, &[" EXCEPT ", "NOT EXISTS ("]) && case.wanted.is_empty();
         let is_change = ["INSERT ", "UPDATE ", "DELETE "].iter().any(|verb| case.query.starts_with(verb));
         has_one(case, &["> ALL (SELECT x.JSON", ">= ALL (SELECT x.JSON"])
-            && (is_turned || is_change || case.given.is_empty())
+            && (is_turned || is_change || case.given.iter().all(|row| has_no_match(row)))
     }),
     ("an integer beyond a DECIMAL column equals its greatest value in a hash join", |case| {
         let columns =
@@ -82,12 +88,6 @@ const KINDS: &[Kind] = &[
         has_one(case, &columns)
             && held(case, &["9999999.999"]) > 0
             && case.given.iter().all(|row| has_no_match(row))
-    }),
-    ("an aggregate of markers that are chosen is a number where its rows are kept", |case| {
-        let choices =
-            ["CASE WHEN text THEN text ELSE text END)", "COALESCE(text, text))", "IFNULL(text, text))"];
-        let is_zero = |row: &&str| row.ends_with("Int(0)") || row.contains("Double(0.0)");
-        has_one(case, &choices) && has_one(case, &["MIN(", "MAX("]) && case.wanted.iter().all(is_zero)
     }),
     ("BIT_XOR of no REPLACE is as long as its markers may make it", |case| {
         let is_nothing = |row: &&str| {
@@ -115,14 +115,18 @@ const KINDS: &[Kind] = &[
         let is_computed =
             |first: &str| first.contains(['(', '~']) && !FAMILIES.iter().any(|f| first.contains(f));
         let is_asked = case.query.contains(" WHERE ") && case.shape.contains(") IS NULL");
-        is_asked && case.given.is_empty() && firsts().any(|(first, _)| is_computed(first))
+        let is_decimal =
+            case.shape.contains("NULLIF(CAST(text AS DECIMAL") && case.shape.contains("REAL) IS NULL");
+        is_decimal || is_asked && case.given.is_empty() && firsts().any(|(first, _)| is_computed(first))
     }),
-    ("NULLIF of a number and a DATETIME is always NULL", |case| {
+    ("a number beside a DATETIME is that moment's inner number in NULLIF and STRCMP", |case| {
         let has_null = |row: &&str| row.split('|').any(|cell| cell == "NULL");
-        case.shape.contains("NULLIF(")
+        let is_inner = |row: &&str| row.contains("1847955") || has_null(row);
+        let is_nullified = case.shape.contains("NULLIF(")
             && has_one(case, &[", DATETIME)", ", t.DATETIME)", ", u.DATETIME)"])
-            && case.wanted.iter().all(has_null)
-            && !case.given.iter().all(has_null)
+            && case.wanted.iter().all(is_inner)
+            && !case.given.iter().all(has_null);
+        is_nullified || has_one(case, &["STRCMP(number, DATETIME)", "STRCMP(DATETIME, number)"])
     }),
     ("a hexadecimal literal that a constant chooses is its bytes in WHERE", |case| {
         case.query.contains(" WHERE ")
@@ -130,28 +134,37 @@ const KINDS: &[Kind] = &[
             && has_one(case, &["NULLIF(", "IF(", "CASE "])
             && case.query.contains("x'41'")
     }),
-    ("a floating number that is NULL is a moment in a condition", |case| {
-        let casts =
-            [" AS DOUBLE) AS TIME)", " AS DOUBLE) AS DATE", " AS FLOAT) AS TIME)", "CAST(REAL AS TIME)"];
-        let nulls = held(case, &["NULL"]);
-        has_one(case, &casts) && case.wanted.len() <= nulls && case.given.len() <= nulls
-    }),
-    ("IN of several takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
-        uses_unsigned(case)
-            && lists(case.shape).any(|list| !list.starts_with("SELECT"))
-            && is_of_greatest(case)
+    ("a list, CASE or ALL takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
+        is_list_of_signs(case) || is_case_of_signs(case) || is_all_of_signs(case)
     }),
     ("NOT IN of a subquery of BIT columns forgets their NULL, or finds one", |case| {
         has_one(case, &["NOT IN (SELECT BIT ", "NOT IN (SELECT x.BIT ", "<> ALL (SELECT x.BIT "])
-            && (case.wanted.is_empty() || case.given.is_empty())
+            && (case.wanted.is_empty()
+                || case.given.is_empty()
+                || case.given.iter().all(|row| row.contains("NULL")))
     }),
-    ("a number in a set operation's text column has its value's digits", |case| {
+    ("a number has the digits of its value or of its column, by the plan", |case| {
         case.query.starts_with("SELECT v, HEX(v) FROM (") && are_same_numbers(case)
+            || case.has_same_kinds && are_same_digits(&case.wanted, &case.given)
     }),
-    ("a negative number and a YEAR are unsigned", |case| {
-        ["-number DIV YEAR", "-number DIV u.YEAR", "-number DIV t.YEAR", "-number + YEAR"]
-            .iter()
-            .any(|form| case.shape.contains(form))
+    ("a negative number or a marker beside a YEAR is unsigned, or a year", |case| {
+        let computes = ["-number DIV YEAR", "-number DIV u.YEAR", "-number DIV t.YEAR", "-number + YEAR"];
+        let chooses = [
+            "number, t.YEAR)",
+            "number, u.YEAR)",
+            "t.YEAR, number)",
+            "u.YEAR, number)",
+            "t.YEAR, -number)",
+            "u.YEAR, -number)",
+            "t.YEAR ELSE -number",
+            "-number ELSE t.YEAR",
+        ];
+        let is_between = case.shape.contains("YEAR BETWEEN -number AND ")
+            || case.shape.contains(" BETWEEN ") && case.shape.contains("YEAR AND -number");
+        let is_told = |row: &&str| row.contains("Int(65535)");
+        has_one(case, &computes)
+            || has_one(case, &chooses)
+            || case.shape.contains("YEAR") && (case.wanted.iter().any(is_told) || is_between)
     }),
     ("REPLACE in a temporary table takes the characters of its first text", |case| {
         case.shape.contains("REPLACE(") && are_cut(case)
@@ -163,43 +176,16 @@ const KINDS: &[Kind] = &[
         let is_it = |row: &&str| row.contains("16383-15-3");
         !case.wanted.is_empty() && case.wanted.iter().all(is_it) && are_cut(case)
     }),
-    ("a BIT or YEAR that is chosen among numbers has its own text", |case| {
-        let chooses = [
-            "CASE ",
-            "IF(",
-            "IFNULL(",
-            "COALESCE(",
-            "GREATEST(",
-            "LEAST(",
-            "LAG(",
-            "LEAD(",
-            "(SELECT MAX(x.",
-        ];
-        let is_own = case.shape.contains("BIT") || case.shape.contains("YEAR");
-        is_own && has_one(case, &chooses) && are_same_bits(&case.wanted, &case.given)
-    }),
-    ("CASE takes a negative number for the BIGINT UNSIGNED of its bits", |case| {
-        let is_greatest = case.query.contains("18446744073709551615") || uses_unsigned(case);
-        let is_computed = is_greatest || case.shape.contains("(~ ");
-        let has_several = case.shape.matches(" WHEN ").count() > 1 && is_computed;
-        case.shape.contains("CASE -number WHEN") && is_greatest || has_several
-    }),
-    ("ALL takes the greatest BIGINT UNSIGNED for -1", |case| {
-        let greatest = held(case, &["18446744073709551615"]);
-        case.shape.contains("> ALL (SELECT x.INTEGER")
-            && uses_unsigned(case)
-            && (case.wanted.len() <= greatest || case.shape.contains("number > ALL (SELECT x.INTEGER"))
-            && case.given.len() <= case.wanted.len()
-    }),
     ("a floating number that is NULL is a moment", |case| {
+        let casts =
+            [" AS DOUBLE) AS TIME)", " AS DOUBLE) AS DATE", " AS FLOAT) AS TIME)", "CAST(REAL AS TIME)"];
+        let nulls = held(case, &["NULL"]);
+        let is_condition = has_one(case, &casts) && case.wanted.len() <= nulls && case.given.len() <= nulls;
         let is_floating = has_one(case, &["REAL", " AS DOUBLE)", " AS FLOAT)"]);
         let is_cast = has_one(case, &[" AS DATE)", " AS DATETIME", " AS TIME)"]);
         let is_nothing =
             |row: &&str| ["NULL", "00:00:00", "-00-00", "0|30"].iter().any(|nothing| row.contains(nothing));
-        is_floating && is_cast && case.wanted.iter().chain(&case.given).all(is_nothing)
-    }),
-    ("NULLIF of a constant and a floating number is NULL in WHERE", |case| {
-        case.shape.contains("NULLIF(CAST(text AS DECIMAL") && case.shape.contains("REAL) IS NULL")
+        is_condition || is_floating && is_cast && case.wanted.iter().chain(&case.given).all(is_nothing)
     }),
     ("documents that are no scalars are not ordered", |case| {
         // The row behind them may look back at one.
@@ -218,16 +204,66 @@ const KINDS: &[Kind] = &[
             |row: &&str| row.ends_with("|-0") || row.contains("|-0|") || row.ends_with("(-0.0)");
         has_one(case, &[" EXCEPT ", " INTERSECT "]) && case.wanted.iter().any(is_negative)
     }),
-    ("a negative marker that is a YEAR wraps around", |case| {
-        let is_between = case.shape.contains("YEAR BETWEEN ") && case.shape.contains(" AND -number");
-        let is_told = |row: &&str| row.contains("Int(65535)");
-        case.shape.contains("YEAR") && (case.wanted.iter().any(is_told) || is_between)
-    }),
 ];
+
+fn is_marker_under_rollup(case: &Case<'_>) -> bool {
+    let constants = [
+        "AVG(text)",
+        "AVG(number)",
+        "COUNT(text)",
+        "COUNT(number)",
+        "COUNT(DISTINCT text)",
+        "COUNT(DISTINCT CONCAT(text, NULL))",
+        "MAX(number)",
+        "MAX(text)",
+        "MIN(number)",
+        "MIN(text)",
+        "SUM(number)",
+        "SUM(text)",
+    ];
+    let is_nothing = |row: &&str| row.ends_with("|NULL") || row.ends_with("|Int(0)") || row.ends_with("|0");
+    let rows = if case.shape.contains("CONCAT(") { &case.given } else { &case.wanted };
+    case.shape.contains("WITH ROLLUP")
+        && has_one(case, &constants)
+        && rows.iter().all(is_nothing)
+        && case.wanted.len() == case.given.len()
+}
+
+fn is_chosen_marker(case: &Case<'_>) -> bool {
+    let choices = ["CASE WHEN text THEN text ELSE text END)", "COALESCE(text, text))", "IFNULL(text, text))"];
+    let is_zero = |row: &&str| row.ends_with("Int(0)") || row.contains("Double(0.0)");
+    has_one(case, &choices) && has_one(case, &["MIN(", "MAX("]) && case.wanted.iter().all(is_zero)
+}
+
+/// Whether a constant or what `~` gives may be beyond BIGINT.
+fn has_greatest(case: &Case<'_>) -> bool {
+    case.query.contains("18446744073709551615") || case.shape.contains("(~ ")
+}
+
+fn is_list_of_signs(case: &Case<'_>) -> bool {
+    let has_list = lists(case.shape).any(|list| !list.starts_with("SELECT"));
+    has_list && (has_greatest(case) || uses_unsigned(case) && is_of_greatest(case))
+}
+
+fn is_case_of_signs(case: &Case<'_>) -> bool {
+    let is_greatest = case.query.contains("18446744073709551615") || uses_unsigned(case);
+    let has_several = case.shape.matches(" WHEN ").count() > 1 && (is_greatest || case.shape.contains("(~ "));
+    case.shape.contains("CASE -number WHEN") && is_greatest || has_several
+}
+
+fn is_all_of_signs(case: &Case<'_>) -> bool {
+    let greatest = held(case, &["18446744073709551615"]);
+    let is_inside = has_one(case, &["NOT EXISTS (", "GROUP BY"]);
+    case.shape.contains("> ALL (SELECT x.INTEGER")
+        && uses_unsigned(case)
+        && (is_inside
+            || (case.wanted.len() <= greatest || case.shape.contains("number > ALL (SELECT x.INTEGER"))
+                && case.given.len() <= case.wanted.len())
+}
 
 /// The name of the kind that the difference is of.
 pub fn argued(difference: &Difference, shape: &str) -> Option<&'static str> {
-    let (Answer::Rows { rows: wanted, .. }, Answer::Rows { rows: given, .. }) =
+    let (Answer::Rows { rows: wanted, kinds }, Answer::Rows { rows: given, kinds: given_kinds }) =
         (&difference.reference, &difference.tested)
     else {
         return None;
@@ -239,6 +275,7 @@ pub fn argued(difference: &Difference, shape: &str) -> Option<&'static str> {
         filling: difference.statements.get(2..).unwrap_or_default(),
         wanted: without(wanted, given),
         given: without(given, wanted),
+        has_same_kinds: kinds == given_kinds,
     };
     KINDS.iter().find(|(_, is_of)| is_of(&case)).map(|(name, _)| *name)
 }

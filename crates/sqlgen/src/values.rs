@@ -26,6 +26,18 @@ pub fn are_same_letters(wanted: &[&str], given: &[&str]) -> bool {
     are_same(wanted, given, |cell| plain(cell).to_lowercase().trim_end().replace('é', "e"))
 }
 
+/// Whether the rows are the same where numbers are written with other digits of 0 behind the point, or with an exponent.
+pub fn are_same_digits(wanted: &[&str], given: &[&str]) -> bool {
+    are_same(wanted, given, |cell| {
+        let plain = plain(cell);
+        match plain.parse::<f64>() {
+            Ok(number) if plain.contains('e') => number.to_string(),
+            Ok(_) if plain.contains('.') => plain.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            _ => plain.to_owned(),
+        }
+    })
+}
+
 /// The value of a cell of the binary protocol.
 fn plain(cell: &str) -> &str {
     let inside = cell.strip_suffix(')').and_then(|cell| cell.split_once('('));
@@ -66,6 +78,11 @@ mod tests {
         assert!(are_same_bits(&["1|\\u{1}U", "2|\\0\\0"], &["1|341.0", "2|0.0"]));
         assert!(are_same_bits(&["Int(4)|0000"], &["Int(4)|0.0"]));
         assert!(!are_same_bits(&["1|\\u{1}U"], &["1|340"]));
+        assert!(are_same_digits(
+            &["1|0.00", "2|1199038364791120900000"],
+            &["1|0", "2|1.1990383647911209e21"]
+        ));
+        assert!(!are_same_digits(&["1|0.666666666"], &["1|0.666666667"]));
         assert!(are_same_letters(&["0|a"], &["0|A"]));
         assert!(!are_same_letters(&["0|a"], &["0|b"]));
     }

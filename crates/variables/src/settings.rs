@@ -3,9 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use collation::{Charset, CollationId};
-use datum::{SqlMode, TimeZone};
+use datum::{Locale, SqlMode, TimeZone};
 use engine::{AccessMode, Isolation};
-use expression::{BindContext, Locale, StatementSettings};
+use expression::{BindContext, StatementSettings};
 
 use super::store::SessionVariables;
 

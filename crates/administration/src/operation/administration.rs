@@ -4,7 +4,7 @@ use catalog::Gate;
 use datum::{ErrorCode, SqlError, Value, error_code};
 use instance::StopKind;
 use instance::logs::{LogFile, LogWriter};
-use parser::ast::{Flush, FlushTarget, Kill};
+use parser::ast::{Flush, FlushTarget, Kill, ObjectName};
 
 use crate::caller::Caller;
 use instance::{ConnectionId, KillKind};
@@ -40,12 +40,23 @@ impl Caller<'_> {
         Ok(Done::ok())
     }
 
+    fn refuse_views(&self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
+        for &table in tables {
+            let name = self.table_name(table)?;
+            if self.instance().catalog().view(&name.database, &name.name).is_some() {
+                return Err(error_code::ER_WRONG_OBJECT.with(&[&name.database, &name.name, &"BASE TABLE"]));
+            }
+        }
+        Ok(())
+    }
+
     /// Only the engine's log may have something to write, and only plans are to be forgotten; targets that promise more are refused.
     pub(crate) async fn flush(&mut self, flush: Flush<'_>) -> Result<Done, SqlError> {
         for target in flush.targets {
             match target {
                 FlushTarget::Tables { tables: [], read_lock: true, .. } => self.lock_all_tables().await?,
                 FlushTarget::Tables { tables, read_lock: true, .. } => {
+                    self.refuse_views(tables)?;
                     self.lock_flushed_tables(tables).await?
                 }
                 FlushTarget::Tables { for_export: true, .. } => {

@@ -9,7 +9,7 @@ use crate::queries::select::ordinal;
 use crate::same_name::same_name;
 use crate::walk::WINDOW_BASE;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
-use expression::{AggregateFunction, Coercibility, Expr, ExprKind, ExprType};
+use expression::{AggregateCall, AggregateFunction, Coercibility, Expr, ExprKind, ExprType};
 use parser::ast::{self, WindowFunction as Written};
 use plan::{Frame, FrameBound, SortKey, UNNAMED_WINDOW, WindowFunction};
 
@@ -45,6 +45,7 @@ impl<'p> Binder<'p> {
         if call.function == AggregateFunction::GroupConcat {
             return Err(not_supported("group_concat as window function"));
         }
+        self.keep_document(&mut call);
         let ty = match call.function {
             AggregateFunction::Min | AggregateFunction::Max => {
                 if call.ty.column.kind == TypeKind::Year {
@@ -57,6 +58,17 @@ impl<'p> Binder<'p> {
             _ => call.ty.clone(),
         };
         self.place_window_call(over, WindowFunction::Aggregate(call), ty)
+    }
+
+    /// Windows keep the document that COALESCE gives, so that it is a number as a column's is, not by its text.
+    fn keep_document(&self, call: &mut AggregateCall) {
+        if let [Expr { kind: ExprKind::Cast(document), .. }] = call.arguments.as_mut_slice()
+            && document.ty.column.kind == TypeKind::Json
+        {
+            let ty = document.ty.clone();
+            let own = std::mem::replace(document, Box::new(Expr::null()));
+            **document = Expr { kind: ExprKind::Relabel(own), ty };
+        }
     }
 
     /// Error 3593 where no window function may stand.

@@ -149,6 +149,10 @@ pub(super) fn to_enum_column(
     to: &ColumnType,
     members: &Members,
 ) -> Outcome {
+    // What is no member stays none, whatever member is the empty text.
+    if matches!(value, Value::Enum(0)) {
+        return Outcome::exact(Value::Enum(0));
+    }
     let is_index = |number: &u64| (1..=members.len() as u64).contains(number);
     let index = if has_text(value) {
         let (text, _) = converted(value, from, to.collation.charset());

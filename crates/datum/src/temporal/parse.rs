@@ -361,7 +361,8 @@ impl Time {
             return Err(NoTime::Wrong);
         }
         // Long texts are dates with times first of all; a date alone is read as a time all the same.
-        if cursor.rest().len() >= 12 && !is_negative && looks_like_datetime(cursor.rest()) {
+        let rest = cursor.rest();
+        if rest.len() >= 12 && !is_negative && looks_like_datetime(rest) && !has_wrong_offset(rest) {
             let (mut parsed, is_date_only) = read_datetime(cursor.rest(), false).ok_or(NoTime::Wrong)?;
             parsed.delimiter = leading_space(text);
             return if is_date_only { Err(NoTime::Wrong) } else { Ok(parsed.map(DateTime::time)) };
@@ -409,7 +410,9 @@ fn clip(micros: i64) -> (Time, bool) {
 fn is_no_datetime(text: &[u8]) -> bool {
     const DATE_DIGITS: usize = 8;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let is_followed = text.get(digits).is_some_and(|byte| byte.is_ascii_alphabetic() && *byte != b'T');
+    let is_followed = text.get(digits).is_some_and(|byte| {
+        byte.is_ascii_alphabetic() && *byte != b'T' || byte.is_ascii_control() && !byte.is_ascii_whitespace()
+    });
     (1..DATE_DIGITS).contains(&digits) && is_followed
 }
 
@@ -422,6 +425,16 @@ fn looks_like_datetime(text: &[u8]) -> bool {
         }
         None => false,
     }
+}
+
+/// A moment with a sign behind it that begins no offset. It is read as a time all the same.
+fn has_wrong_offset(text: &[u8]) -> bool {
+    let mut cursor = Cursor { text, at: 0 };
+    let Some(parts) = read_parts(&mut cursor) else { return false };
+    if parts.lengths[FRACTION] == 6 {
+        cursor.number(usize::MAX);
+    }
+    parts.count >= 6 && read_offset(&mut cursor).is_none()
 }
 
 /// Days, hours, minutes and seconds of `[D ]H:M:S`, `[D ]H:M`, `D H`, or `HHMMSS` without colons.

@@ -33,7 +33,7 @@ impl<'p> Extreme<'p> {
             // Values that were no numbers or moments would warn.
             CompareMode::Double => right.ty.column.kind.is_numeric(),
             CompareMode::DateTime => right.ty.column.kind.has_date(),
-            CompareMode::Time | CompareMode::FixedReal(_) | CompareMode::Json => false,
+            CompareMode::Date | CompareMode::Time | CompareMode::FixedReal(_) | CompareMode::Json => false,
         };
         let exceeds = match operator {
             ComparisonOperator::Greater | ComparisonOperator::GreaterOrEqual => true,

@@ -276,11 +276,11 @@ impl Accumulator {
             | State::Doubles { count: 0, .. } => Value::Null,
             State::Integers { sum, count } => {
                 let sum = Decimal::new(*sum, 0);
-                if average { quotient(&sum, *count, call)? } else { Value::Decimal(sum) }
+                if average { quotient(&sum, *count, call, context)? } else { Value::Decimal(sum) }
             }
             State::Decimals { sum, count } => {
                 if average {
-                    quotient(sum, *count, call)?
+                    quotient(sum, *count, call, context)?
                 } else {
                     summed(sum, call)
                 }
@@ -386,10 +386,15 @@ pub(super) fn summed(sum: &Decimal, call: &AggregateCall) -> Value {
     Value::Decimal(padded.unwrap_or_else(|| sum.clone()))
 }
 
-pub(super) fn quotient(sum: &Decimal, count: u64, call: &AggregateCall) -> Result<Value, SqlError> {
+/// An average, of which so many digits are computed as of any quotient: what lies behind groups of nine is cut, not rounded.
+pub(super) fn quotient(
+    sum: &Decimal,
+    count: u64,
+    call: &AggregateCall,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
     let TypeKind::Decimal { scale, .. } = call.ty.column.kind else { return Err(mistyped(&Value::Null)) };
-    // One digit more than shown, so that the last one is rounded once.
-    let increment = scale.saturating_sub(sum.scale()) + 1;
+    let increment = context.settings.division_precision_increment;
     let divided = sum.divide(&Decimal::from_u64(count), increment).map_err(|_| overflow(call))?;
     let divided = divided.ok_or_else(|| overflow(call))?;
     Ok(Value::Decimal(divided.rescale(scale).map_err(|_| overflow(call))?))

@@ -233,9 +233,9 @@ impl SlidingAggregate {
             | State::Doubles { count: 0, .. } => Value::Null,
             State::Integers { sum, count } => {
                 let sum = Decimal::new(*sum, 0);
-                if average { quotient(&sum, *count, call)? } else { Value::Decimal(sum) }
+                if average { quotient(&sum, *count, call, context)? } else { Value::Decimal(sum) }
             }
-            State::Decimals { sum, count } if average => quotient(sum, *count, call)?,
+            State::Decimals { sum, count } if average => quotient(sum, *count, call, context)?,
             State::Decimals { sum, .. } => summed(sum, call),
             State::Doubles { sum, count } => {
                 Value::Double(if average { sum.value() / *count as f64 } else { sum.value() })

@@ -218,7 +218,7 @@ impl BindContext {
 
     /// A marker is a number of its neighbour's kind.
     fn expect_beside(&self, operand: &mut Expr, other: &Expr) -> Result<(), SqlError> {
-        self.refuse_computed(operand, other);
+        self.meet_computed(operand, other)?;
         let wanted = match domain(&other.ty.column) {
             _ if !is_number(&other.ty.column) => None,
             Domain::Integer { .. } if is_unsigned(&other.ty.column) => Some(Wanted::Unsigned),

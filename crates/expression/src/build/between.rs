@@ -44,7 +44,8 @@ impl BindContext {
         self.check_same_bounds(&operand, &bounds)?;
         // A text beside moments with a date is one of them.
         let has_date = bounds.iter().any(|bound| bound.ty.column.kind.has_date());
-        for bound in bounds.iter_mut().filter(|bound| !(has_date && is_text(bound))) {
+        let has_years = operand.ty.column.kind == TypeKind::Year;
+        for bound in bounds.iter_mut().filter(|bound| has_years || !(has_date && is_text(bound))) {
             self.fold_stored(&operand, bound)?;
         }
         let has_one_time = self.fold_one_time(&operand, &mut bounds)?;

@@ -16,6 +16,7 @@ impl BindContext {
                 let operand = arguments.into_iter().next().expect("one argument");
                 return self.truth_test(TruthTest::Null, operand);
             }
+            ("isnull", _) => return Err(error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&name])),
             ("mod", 2) => {
                 let mut arguments = arguments.into_iter();
                 let left = arguments.next().expect("two arguments");

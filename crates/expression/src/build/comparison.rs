@@ -6,6 +6,7 @@ use super::{BindContext, boolean};
 use crate::collations::{Purpose, illegal_mix};
 use crate::constant_set::is_constant;
 use crate::expr::{Coercibility, Expr, ExprKind};
+use crate::operands::positions_read;
 use crate::operator::ComparisonOperator;
 
 /// What errors call comparisons of CASE and of lists. Constants in them are compared as they are.
@@ -63,7 +64,9 @@ impl BindContext {
             self.check_time_text(left, right);
             self.check_time_text(right, left);
         }
-        if mode == CompareMode::Time && (is_text_between || !self.is_timely(left, right)) {
+        // Beside NULL a time is what it is beside the others.
+        let has_null = [&left, &right].iter().any(|expr| expr.ty.column.kind == TypeKind::Null);
+        if mode == CompareMode::Time && !has_null && (is_text_between || !self.is_timely(left, right)) {
             mode = CompareMode::Text(self.connection_collation);
         }
         if mode == CompareMode::Json {
@@ -75,7 +78,9 @@ impl BindContext {
         if !matches!(mode, CompareMode::Text(_)) {
             self.fold_moment(mode, left, right)?;
             self.fold_moment(mode, right, left)?;
-            return Ok(mode);
+            let is_alone = !is_candidate && ![IN, BETWEEN, "nullif"].contains(&operation);
+            let is_cut = is_alone && (is_date_beside_text(left, right) || is_date_beside_text(right, left));
+            return Ok(if is_cut { CompareMode::Date } else { mode });
         }
         for expr in [&mut *left, &mut *right] {
             if expr.ty.column.kind.is_temporal() {
@@ -115,9 +120,15 @@ impl BindContext {
                 self.become_moment_or_null(&mut left);
             }
         }
-        if mode == CompareMode::DateTime && operation != CASE {
-            left = self.moment_of_choice(left);
-            right = self.moment_of_choice(right);
+        if matches!(mode, CompareMode::DateTime | CompareMode::Date) && operation != CASE {
+            let (is_left, is_right) = (is_constant(&left), is_constant(&right));
+            let (beside_left, beside_right) = (right.ty.column.kind.clone(), left.ty.column.kind.clone());
+            if !is_right {
+                left = self.moment_of_choice(left, &beside_left);
+            }
+            if !is_left {
+                right = self.moment_of_choice(right, &beside_right);
+            }
         }
         if is_numeric(mode) {
             left = self.as_number(left, ColumnType::double())?;
@@ -140,12 +151,16 @@ impl BindContext {
         }
     }
 
-    /// What CASE or IF give beside a moment is NULL where it is no moment; another text is the zero moment there.
-    fn moment_of_choice(&self, choice: Expr) -> Expr {
-        let is_text = choice.ty.column.kind.is_string() && choice.ty.column.is_text();
+    /// What CASE or IF give beside a moment that is no constant is what CAST makes of it, so NULL where it is no moment; another
+    /// text is the zero moment there.
+    fn moment_of_choice(&self, choice: Expr, other: &TypeKind) -> Expr {
+        let target = match other {
+            TypeKind::Date => TypeKind::Date,
+            _ => TypeKind::DateTime { fsp: 6 },
+        };
         match choice.kind {
-            ExprKind::Case { .. } if is_text => {
-                self.converted(choice, ColumnType::new(TypeKind::DateTime { fsp: 6 }))
+            ExprKind::Case { .. } if choice.ty.column.kind.is_string() => {
+                self.converted(choice, ColumnType::new(target))
             }
             _ => choice,
         }
@@ -248,6 +263,16 @@ impl BindContext {
         };
         Ok(boolean(kind, nullable))
     }
+}
+
+/// Whether a date of a row meets a text of one, which is cast to a date there, as MySQL compares them since 8.0.
+fn is_date_beside_text(date: &Expr, text: &Expr) -> bool {
+    let is_of_row = |expr: &Expr| {
+        let mut positions = Vec::new();
+        positions_read(expr, &mut positions);
+        !positions.is_empty()
+    };
+    date.ty.column.kind == TypeKind::Date && is_text(text) && is_of_row(date) && is_of_row(text)
 }
 
 /// Lists, bounds and the candidates of CASE are compared without regard to fixed digits.

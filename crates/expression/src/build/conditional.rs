@@ -216,7 +216,7 @@ impl BindContext {
         let [mut left, mut right] = <[Expr; 2]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
         self.derive_pair(&mut left, &mut right);
-        self.refuse_computed(&left, &right);
+        self.meet_computed(&mut left, &right)?;
         self.become_nullified(&mut left, &right);
         self.become_of_column(&right, &mut left)?;
         let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;

@@ -20,7 +20,7 @@ impl BindContext {
             return Ok(());
         }
         match column.ty.column.kind {
-            TypeKind::Time { .. } if constant.ty.column.kind.has_date() && is_constant(constant) => {
+            TypeKind::Time { .. } if constant.ty.column.kind.has_date() && self.is_decided(constant) => {
                 let moment = std::mem::replace(constant, Expr::null());
                 *constant = self.convert(moment, column.ty.column.clone())?;
             }
@@ -58,6 +58,11 @@ impl BindContext {
             Some(_) => false,
             None => constant.ty.column.kind.is_string() && !matches!(constant.kind, ExprKind::Parameter(_)),
         }
+    }
+
+    /// Whether the expression is the same in all rows. Where it is computed the plan is for the constants in it only.
+    fn is_decided(&self, constant: &Expr) -> bool {
+        is_constant(constant) || self.decide_by_constant(constant)
     }
 
     /// Replaces a constant by what the column stores of it, where it takes it; the plan is then for this constant only.
@@ -108,7 +113,7 @@ impl BindContext {
         match &column.ty.column.kind {
             // A text of two digits is a year as a column stores it.
             TypeKind::Year if own.is_text() && self.become_stored(column, constant) => {}
-            TypeKind::LongLong | TypeKind::Year if own.is_text() => {
+            TypeKind::LongLong | TypeKind::Year if own.kind.is_string() && !own.is_hex_literal() => {
                 return self.fold_integer_text(column, constant);
             }
             TypeKind::LongLong if own.kind.is_integer() => {}
@@ -143,8 +148,12 @@ impl BindContext {
     fn fold_integer_text(&self, column: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         let is_column = matches!(column.kind, ExprKind::Column(_));
         match column.ty.column.kind {
-            TypeKind::Year | TypeKind::LongLong if is_column && constant.ty.column.is_text() => {
-                let Some(value) = self.decisive(constant) else { return Ok(()) };
+            TypeKind::Year | TypeKind::LongLong if is_column && constant.ty.column.kind.is_string() => {
+                let Some(value) = self.constant_value(constant) else { return Ok(()) };
+                let is_year = column.ty.column.kind == TypeKind::Year;
+                if is_year && matches!(&value, Value::Bytes(text) if !begins_with_digit(text)) {
+                    return Ok(());
+                }
                 let number = value.to_f64(&constant.ty.column, &mut |warning| self.warn(warning));
                 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
                 if let Some(number) =
@@ -184,6 +193,9 @@ impl BindContext {
                 return;
             }
             Value::Int(number) => number,
+            // A fraction below 0 is no year, though a column stores the year 0 of it.
+            Value::Decimal(ref number) if number.is_negative() => return self.decide_by(constant),
+            Value::Double(number) if number < 0.0 => return self.decide_by(constant),
             _ if self.become_stored(column, constant) => return,
             // A text is the number that its beginning says.
             _ => value.to_f64(&constant.ty.column, &mut datum::no_warning).unwrap_or(0.0).round() as i64,
@@ -406,6 +418,10 @@ impl BindContext {
         let column = if unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
         self.read_as(constant, Reading::Whole { unsigned }, column.not_null());
     }
+}
+
+fn begins_with_digit(text: &[u8]) -> bool {
+    text.trim_ascii_start().first().is_some_and(u8::is_ascii_digit)
 }
 
 /// The name of a column without those of its table.

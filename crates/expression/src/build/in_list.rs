@@ -6,7 +6,7 @@ use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::comparison::{IN, as_members, is_numeric};
 use super::reading::Reading;
-use super::{BindContext, boolean};
+use super::{BindContext, boolean, is_mixed};
 use crate::collations::illegal_mix;
 use crate::constant_set::{ListId, is_constant};
 use crate::expr::{Expr, ExprKind};
@@ -55,6 +55,7 @@ impl BindContext {
             [first, second] => vec![operand.clone(), first.clone(), second.clone()],
             _ => Vec::new(),
         };
+        let chosen = if is_mixed { self.own_number(&operand)? } else { None };
         self.align_texts(IN, &mut operand, &mut list)?;
         for mut member in list {
             // A member that is no moment simply equals none, when it stands among others.
@@ -79,11 +80,36 @@ impl BindContext {
             nullable |= member.ty.column.nullable;
             members.push((if is_mixed { as_members(mode) } else { mode }, member));
         }
-        if members.iter().all(|(mode, _)| is_numeric(*mode)) {
+        let is_of_numbers =
+            |members: &[(CompareMode, Expr)]| members.iter().all(|(mode, _)| is_numeric(*mode));
+        if is_of_numbers(&members) {
             operand = self.as_number(operand, ColumnType::double())?;
         }
-        let id = ListId::of(members.len(), 1, members.iter());
-        Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
+        let list_of = |operand: Expr, list: Vec<(CompareMode, Expr)>| {
+            let id = ListId::of(list.len(), 1, list.iter());
+            boolean(ExprKind::In { negated, operand: Box::new(operand), list, id }, nullable)
+        };
+        let (numbers, others): (Vec<_>, Vec<_>) = match &chosen {
+            Some(_) => members.into_iter().partition(|(mode, _)| is_numeric(*mode)),
+            None => (Vec::new(), members),
+        };
+        match chosen {
+            Some(number) if !numbers.is_empty() && !others.is_empty() => {
+                let lists = vec![list_of(number, numbers), list_of(operand, others)];
+                if negated { self.and(lists) } else { self.or(lists) }
+            }
+            _ => Ok(list_of(operand, numbers.into_iter().chain(others).collect())),
+        }
+    }
+
+    /// The number that an operand is beside numbers of a list, where its text among the texts of the list says another one.
+    fn own_number(&self, operand: &Expr) -> Result<Option<Expr>, SqlError> {
+        let is_choice = is_text(operand) && is_mixed(operand);
+        let is_number = operand.ty.column.is_hex_literal() || operand.ty.column.kind.has_members();
+        if !is_choice && !is_number {
+            return Ok(None);
+        }
+        self.as_number(operand.clone(), ColumnType::double()).map(Some)
     }
 
     /// A part of a row beside that of a member of a list of rows.

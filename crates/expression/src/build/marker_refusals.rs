@@ -3,7 +3,7 @@
 //! PREPARE gives a marker a type; a value of another kind has the statement planned anew, and then all values keep their
 //! types: so `AVG(?)` of 1 is a DOUBLE by itself and a DECIMAL where another marker has to be another type. Invariant: texts
 //! and NULL are taken for any type. Caller: `markers`.
-use datum::{ColumnType, SqlMode, TypeKind, Value};
+use datum::{ColumnType, SqlError, SqlMode, TypeKind, Value};
 
 use super::BindContext;
 use super::reading::Reading;
@@ -65,6 +65,48 @@ impl BindContext {
         }
     }
 
+    /// The same, and with a DECIMAL the markers are DECIMALs of all digits, which floating numbers do not become.
+    pub(super) fn meet_computed(&self, expr: &mut Expr, other: &Expr) -> Result<(), SqlError> {
+        self.refuse_computed(expr, other);
+        if matches!(other.ty.column.kind, TypeKind::Decimal { .. }) && self.is_computed_of_markers(expr) {
+            self.become_exact_markers(expr)?;
+        }
+        Ok(())
+    }
+
+    fn become_exact_markers(&self, expr: &mut Expr) -> Result<(), SqlError> {
+        if self.markers.keeps_types() {
+            return Ok(());
+        }
+        let Expr { kind, ty } = std::mem::replace(expr, Expr::null());
+        let made = |mut operand: Expr| -> Result<Expr, SqlError> {
+            self.become_exact_markers(&mut operand)?;
+            Ok(operand)
+        };
+        *expr = match kind {
+            ExprKind::Cast(operand) | ExprKind::Relabel(operand) => made(*operand)?,
+            ExprKind::Negate(operand) => self.negate(made(*operand)?)?,
+            ExprKind::Arithmetic(operator, left, right) => {
+                self.arithmetic(operator, made(*left)?, made(*right)?)?
+            }
+            ExprKind::Call(function, arguments) => {
+                let arguments = arguments.into_iter().map(made).collect::<Result<_, _>>()?;
+                self.call(function.name, arguments)?
+            }
+            kind => {
+                let mut marker = Expr { kind, ty };
+                let kind = &marker.ty.column.kind;
+                if !kind.is_integer() && !matches!(kind, TypeKind::Decimal { .. }) {
+                    self.refuse_markers();
+                    return Ok(*expr = marker);
+                }
+                self.relabel(&mut marker, &ColumnType::decimal(datum::PRECISION_MAX, datum::SCALE_MAX));
+                marker
+            }
+        };
+        Ok(())
+    }
+
     fn is_computed_of_markers(&self, expr: &Expr) -> bool {
         !matches!(expr.kind, ExprKind::Parameter(_)) && self.is_number_of_markers(expr)
     }
@@ -76,6 +118,18 @@ impl BindContext {
         if are_integers && exprs.iter().any(|expr| self.is_computed_of_markers(expr)) {
             self.refuse_markers();
         }
+    }
+
+    /// Numbers that are computed of markers alone among exact ones, a DECIMAL among these.
+    pub(super) fn meet_computed_among(&self, exprs: &mut [Expr]) -> Result<(), SqlError> {
+        let others = || exprs.iter().filter(|expr| !self.is_computed_of_markers(expr));
+        let is_exact = |kind: &TypeKind| kind.is_integer() || matches!(kind, TypeKind::Decimal { .. });
+        let decimal =
+            others().find(|other| matches!(other.ty.column.kind, TypeKind::Decimal { .. })).cloned();
+        if let Some(decimal) = decimal.filter(|_| others().all(|other| is_exact(&other.ty.column.kind))) {
+            exprs.iter_mut().try_for_each(|expr| self.meet_computed(expr, &decimal))?;
+        }
+        Ok(())
     }
 }
 

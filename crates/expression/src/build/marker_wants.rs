@@ -128,6 +128,7 @@ impl BindContext {
             return Ok(());
         }
         if matches!(name, "ifnull" | "coalesce" | "greatest" | "least" | "field" | "nullif") {
+            self.meet_computed_among(arguments)?;
             self.derive_together(arguments);
             return Ok(());
         }

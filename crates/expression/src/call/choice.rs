@@ -54,7 +54,11 @@ fn infer_common(
         let what = "comparison of JSON in the LEAST and GREATEST operators";
         bind.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
     }
-    let has_time = arguments.iter().any(|argument| matches!(argument.ty.column.kind, TypeKind::Time { .. }));
+    let is_timed = |argument: &Expr| {
+        let kind = &argument.ty.column.kind;
+        kind.is_temporal() && *kind != TypeKind::Date
+    };
+    let has_time = arguments.iter().any(is_timed);
     let moment = moment_width(bind, arguments);
     let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
     // The greatest document is a text, whose number is none of a document's.

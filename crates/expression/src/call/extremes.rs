@@ -215,11 +215,21 @@ fn value_is_text(value: &Value) -> bool {
     matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
 }
 
+/// Whether a number is chosen by IF, CASE or NULLIF: what is no moment is NULL then.
+fn is_chosen_number(argument: &Expr) -> bool {
+    matches!(argument.kind, ExprKind::Case { .. }) && argument.ty.column.kind.is_numeric()
+}
+
 fn extreme_date(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
     let Some(values) = own_values(arguments, true)? else { return Ok(Value::Null) };
-    let dates = values.iter().map(|(value, argument)| {
-        moment_of(value, argument, true, arguments).map_or(u32::MAX, |moment| moment.date().to_packed())
-    });
+    let mut dates = Vec::with_capacity(values.len());
+    for (value, argument) in &values {
+        match moment_of(value, argument, true, arguments) {
+            None if is_chosen_number(argument) => return Ok(Value::Null),
+            moment => dates.push(moment.map_or(u32::MAX, |moment| moment.date().to_packed())),
+        }
+    }
+    let dates = dates.into_iter();
     let best = if largest { dates.max() } else { dates.min() };
     let date = best.and_then(Date::from_packed);
     if !arguments.ty.column.kind.is_string() {
@@ -235,9 +245,14 @@ fn extreme_date(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlEr
 
 fn extreme_moment(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
     let Some(values) = own_values(arguments, false)? else { return Ok(Value::Null) };
-    let moments = values
-        .iter()
-        .map(|(value, argument)| moment_of(value, argument, false, arguments).unwrap_or(DateTime::ZERO));
+    let mut moments = Vec::with_capacity(values.len());
+    for (value, argument) in &values {
+        match moment_of(value, argument, false, arguments) {
+            None if is_chosen_number(argument) => return Ok(Value::Null),
+            moment => moments.push(moment.unwrap_or(DateTime::ZERO)),
+        }
+    }
+    let moments = moments.into_iter();
     let best = if largest { moments.max() } else { moments.min() }.unwrap_or(DateTime::ZERO);
     if !arguments.ty.column.kind.is_string() {
         return Ok(Value::DateTime(best));

@@ -110,7 +110,7 @@ fn plain_moment((value, expr): (&Value, &Expr), context: &EvalContext) -> Option
 
 /// Warns of a text that meets NULL as it would be warned of beside a value.
 fn tell_alone(mode: CompareMode, (value, expr): (&Value, &Expr), context: &EvalContext) {
-    let is_moment = matches!(mode, CompareMode::DateTime | CompareMode::Time);
+    let is_moment = matches!(mode, CompareMode::DateTime | CompareMode::Date | CompareMode::Time);
     let is_text = match value {
         Value::Bytes(_) => !matches!(mode, CompareMode::Text(_) | CompareMode::Json),
         Value::Enum(_) | Value::Set(_) => is_moment,
@@ -120,7 +120,9 @@ fn tell_alone(mode: CompareMode, (value, expr): (&Value, &Expr), context: &EvalC
         return;
     }
     let (other, kind) = match mode {
-        CompareMode::DateTime => (Value::DateTime(DateTime::ZERO), TypeKind::DateTime { fsp: 0 }),
+        CompareMode::DateTime | CompareMode::Date => {
+            (Value::DateTime(DateTime::ZERO), TypeKind::DateTime { fsp: 0 })
+        }
         CompareMode::Time => (Value::Time(Time::ZERO), TypeKind::Time { fsp: 0 }),
         _ => (Value::Int(0), TypeKind::LongLong),
     };

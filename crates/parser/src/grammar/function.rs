@@ -1,10 +1,12 @@
 //! Plain function calls, aggregates and window functions.
+use super::argument_count::counted;
 use super::core::{Parser, Result};
 use super::primary::highest;
 use crate::ast::{
     Aggregate, AggregateKind, Expr, ExprKind, FunctionCall, Ident, NullTreatment, ObjectName, OrderItem,
     Span, WindowCall, WindowFunction,
 };
+use crate::error::ParseError;
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
 
@@ -19,19 +21,26 @@ impl<'a> Parser<'a> {
         self.expect(T::LeftParen)?;
         let mut arguments = Vec::new_in(self.arena);
         let mut aliases = Vec::new_in(self.arena);
-        while !self.at(T::RightParen) {
+        let (least, most) = match database {
+            None => counted(name.name).unwrap_or((0, usize::MAX)),
+            Some(_) => (0, usize::MAX),
+        };
+        while !self.at(T::RightParen) && most > 0 {
             arguments.push(self.expr()?);
             // Only a loadable function may name its arguments, but which function this is shows later.
             if let Some(alias) = self.alias(true)? {
                 aliases.resize(arguments.len() - 1, None);
                 aliases.push(Some(alias));
             }
-            if !self.accept(T::Comma) {
+            if arguments.len() == most || !self.accept(T::Comma) {
                 break;
             }
             if self.at(T::RightParen) {
                 return Err(self.syntax_error());
             }
+        }
+        if arguments.len() < least {
+            return Err(self.syntax_error());
         }
         self.expect(T::RightParen)?;
         if !aliases.is_empty() {
@@ -107,6 +116,9 @@ impl<'a> Parser<'a> {
         if may_be_distinct {
             aggregate.distinct = self.accept_one_of(&[K::Distinct, K::Distinctrow]).is_some();
         }
+        if kind == AnyValue && self.at(T::RightParen) {
+            return Err(self.wrong_count(aggregate.name.name));
+        }
         aggregate.arguments = if kind == GroupConcat || (kind == Count && aggregate.distinct) {
             self.comma_list(Self::expr)?
         } else {
@@ -119,6 +131,9 @@ impl<'a> Parser<'a> {
                 self.arena.alloc_slice_copy(&[first])
             }
         };
+        if kind == AnyValue && self.at(T::Comma) {
+            return Err(self.wrong_count(aggregate.name.name));
+        }
         if kind == GroupConcat {
             aggregate.order_by = self.order_by()?;
             if self.accept_keyword(K::Separator) {
@@ -126,6 +141,13 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What MySQL says of a function that its grammar does not know.
+    fn wrong_count(&self, name: &str) -> Box<ParseError> {
+        const ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT: u16 = 1582;
+        let message = format!("Incorrect parameter count in the call to native function '{name}'");
+        self.rule_error(self.start(), ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "42000", message)
     }
 
     /// `[ALL] expr`

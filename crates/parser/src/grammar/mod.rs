@@ -5,6 +5,7 @@
 mod account;
 mod account_option;
 mod alter;
+mod argument_count;
 mod cast;
 mod column;
 mod core;

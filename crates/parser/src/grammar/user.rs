@@ -22,8 +22,10 @@ impl<'a> Parser<'a> {
             return Ok(AccountName { user, host: "%" });
         }
         let token = self.peek();
+        // Nothing behind the sign is a host without a name.
         if token.end == token.start + 1 {
-            return Err(self.syntax_error());
+            self.advance();
+            return Ok(AccountName { user, host: "" });
         }
         Ok(AccountName { user, host: self.at_name()? })
     }

@@ -101,6 +101,7 @@ pub fn tells_apart(column_type: &ColumnType, mode: CompareMode) -> bool {
         CompareMode::Double => matches!(kind, TypeKind::Double { .. }),
         CompareMode::Text(collation) => column_type.is_text() && column_type.collation == collation,
         CompareMode::DateTime => matches!(kind, TypeKind::Date | TypeKind::DateTime { .. }),
+        CompareMode::Date => *kind == TypeKind::Date,
         CompareMode::FixedReal(_) | CompareMode::Time | CompareMode::Json => false,
     }
 }

@@ -48,7 +48,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     unsigned("last_insert_id", Session, 0, 0, u64::MAX).obeyed("What LAST_INSERT_ID() returns."),
     text("lc_messages", Both, "en_US").fixed(),
     text("lc_messages_dir", Global, "").read_only(),
-    choice("lc_time_names", Both, "en_US", &expression::LOCALE_NAMES).obeyed("The language of names of months and days."),
+    choice("lc_time_names", Both, "en_US", &datum::LOCALE_NAMES).obeyed("The language of names of months and days."),
     boolean("lower_case_file_system", Global, false).read_only(),
     unsigned("lower_case_table_names", Global, 0, 0, 2).read_only().fixed(),
     unsigned("max_error_count", Both, 1024, 0, 65535).obeyed("How many conditions SHOW WARNINGS keeps."),

@@ -61,6 +61,7 @@ impl Session {
             results_collation: self.results_collation(),
             locks_source_rows: self.locks_source_rows(),
             foreign_key_checks: self.settings.foreign_key_checks,
+            division_precision_increment: self.settings.division_precision_increment,
             switches: self.switches.bits(),
         }
     }
@@ -74,6 +75,7 @@ impl Session {
             results_collation,
             locks_source_rows,
             foreign_key_checks,
+            division_precision_increment,
             switches,
         } = environment;
         let settings = &self.settings;
@@ -82,6 +84,7 @@ impl Session {
             && *results_collation == self.results_collation()
             && *locks_source_rows == self.locks_source_rows()
             && *foreign_key_checks == settings.foreign_key_checks
+            && *division_precision_increment == settings.division_precision_increment
             && *switches == self.switches.bits()
             && *database == self.database
     }
