@@ -75,6 +75,15 @@ const KINDS: &[Kind] = &[
         let finds_less = if is_negated { case.given.is_empty() } else { case.wanted.is_empty() };
         (is_negated || is_asked) && finds_less && is_mixed_lookup(case)
     }),
+    ("a text with a time is a date in a semijoin of DATEs", |case| {
+        let is_of_dates = has_one(case, &["(SELECT x.DATE ", "(SELECT CAST(", "DATE IN (SELECT "]);
+        let is_text = ["TEXT", "CONCAT", "REPLACE(", "TRIM(", " AS CHAR", " AS BINARY"];
+        // Fewer rows are told of where the moment is compared.
+        case.shape.contains(" IN (SELECT ")
+            && is_of_dates
+            && has_one(case, &is_text)
+            && case.given.is_empty()
+    }),
     ("documents are greater than themselves in ALL", |case| {
         // Where it is asked for what is not, or for what is changed, its rows stand on the other side.
         let is_turned = has_one(case, &[" EXCEPT ", "NOT EXISTS ("]) && case.wanted.is_empty();
