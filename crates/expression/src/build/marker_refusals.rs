@@ -96,11 +96,11 @@ impl BindContext {
             kind => {
                 let mut marker = Expr { kind, ty };
                 let kind = &marker.ty.column.kind;
-                if !kind.is_integer() && !matches!(kind, TypeKind::Decimal { .. }) {
+                if kind.is_integer() || matches!(kind, TypeKind::Decimal { .. }) {
+                    self.relabel(&mut marker, &ColumnType::decimal(datum::PRECISION_MAX, datum::SCALE_MAX));
+                } else {
                     self.refuse_markers();
-                    return Ok(*expr = marker);
                 }
-                self.relabel(&mut marker, &ColumnType::decimal(datum::PRECISION_MAX, datum::SCALE_MAX));
                 marker
             }
         };
