@@ -271,3 +271,32 @@ fn branches_are_logged_when_they_are_prepared_and_when_they_are_decided() {
     let count = one(&mut to, "select count(*) from d.t");
     assert_eq!(count, "5");
 }
+
+#[test]
+fn rows_are_not_checked_against_a_new_key_that_the_source_has_taken() {
+    let (source, replica) = pair();
+    source.log_in().execute_all(&[
+        "create database d",
+        "create table d.parent (id int primary key)",
+        "create table d.child (id int primary key, parent int, key (parent))",
+        "insert into d.parent values (1)",
+        "insert into d.child values (1, 1)",
+    ]);
+    wait_until_equal(&source, &replica);
+    // Rows that only the source's rules take, as MySQL 9.7 takes some.
+    replica.log_in().execute_all(&["set sql_log_bin = 0", "update d.child set parent = 9"]);
+    let wrong =
+        replica.log_in().execute("alter table d.child add foreign key (parent) references d.parent (id)");
+    assert_eq!(wrong.expect_err("no client may").number, 1452);
+    source
+        .log_in()
+        .execute("alter table d.child add foreign key (parent) references d.parent (id)")
+        .expect("a key");
+    source
+        .log_in()
+        .execute("alter table d.child add foreign key own (id) references d.child (id)")
+        .expect("a key");
+    source.log_in().execute("alter table d.child add c int, add foreign key two (id) references d.parent (id), algorithm=copy").expect("a key");
+    wait_until_equal(&source, &replica);
+    assert_same(&source, &replica, &["show create table d.child"]);
+}

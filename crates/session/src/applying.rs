@@ -84,6 +84,11 @@ impl Session {
         self.applying.as_deref_mut()
     }
 
+    /// Whether it does what another server has done already.
+    pub fn applies_for_source(&self) -> bool {
+        self.applying.is_some()
+    }
+
     /// The open transaction, for rows that are changed without a plan.
     pub fn open_transaction(&mut self) -> Option<&mut Transaction> {
         self.transaction.current.as_mut()

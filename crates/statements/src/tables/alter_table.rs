@@ -151,12 +151,16 @@ impl Caller<'_> {
             position.map(|position| names[position].clone())
         };
         let mut followers = self.foreign_keys().check_children(before, after, new_column)?;
-        let added = self.foreign_keys().check_foreign_keys(Some(before), after)?;
+        let mut added = self.foreign_keys().check_foreign_keys(Some(before), after)?;
         if new_name.is_none() {
             self.check_check_names(Some(before), after)?;
         }
         if !added.is_empty() {
             check_algorithm(options)?;
+        }
+        if self.applies_for_source() {
+            // The source has checked them by its own rules, and its rows are these.
+            added.clear();
         }
         let Some(to) = new_name else { return Ok((followers, added)) };
         let from = TableName::of(before);
