@@ -1,4 +1,5 @@
-"""A server under the oracle's writers, its backup files and its archive, in one directory. Used by `run.py` and `objects.py`."""
+"""A server under the oracle's writers, its backup files and its archive, in one directory. Used by `run.py`, `objects.py` and
+`archive_objects.py`."""
 
 import os
 import shutil
@@ -25,7 +26,8 @@ class Place:
         shutil.rmtree(self.root, ignore_errors=True)
         os.makedirs(os.path.join(self.root, "archive"))
         self.chain, self.count, self.faults = [], 0, 0
-        archived = [f"--log-archive-dir={self.root}/archive"]
+        self.archive = getattr(options, "archive", None) or f"{self.root}/archive"
+        archived = [f"--log-archive-dir={self.archive}"]
         self.server = Server(f"data=evenkeel:{options.port}", self.root, [*archived, *more])
         self.server.start()
 

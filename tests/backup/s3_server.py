@@ -4,8 +4,8 @@
     s3_server.py PORT [--faults SHARE] [--seed N] [--certificate FILE]
 
 The key is `test`, its secret `secret`, the region us-east-1; buckets are made by their first use. Of `--faults` a share of all requests
-is answered by 503 SlowDown, by a connection that ends, or by a body that is cut off. `--certificate` names a file with a certificate and its key, for https. `GET /` without a signature tells what there is.
-Called by `objects.py`.
+is answered by 503 SlowDown, by a connection that ends, or by a body that is cut off. `--certificate` names a file with a certificate and its key, for https. `GET /` without a signature tells what there is,
+and `GET /away?SECONDS` makes the store end every connection for so long. Called by `objects.py` and `archive_objects.py`.
 """
 
 import argparse
@@ -16,18 +16,22 @@ import random
 import re
 import ssl
 import threading
+import time
 import urllib.parse
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from xml.sax.saxutils import escape
 
 KEY, SECRET, REGION = "test", b"secret", "us-east-1"
+# Few, so that lists come in several pages.
+LISTED = 20
 
 
 class Store:
     def __init__(self, share, seed):
         self.objects, self.uploads, self.lock = {}, {}, threading.Lock()
         self.share, self.random = share, random.Random(seed)
-        self.requests, self.faults, self.largest = 0, 0, 0
+        self.requests, self.faults, self.largest, self.away_until = 0, 0, 0, 0
 
     def fault(self):
         with self.lock:
@@ -104,6 +108,12 @@ class Handler(BaseHTTPRequestHandler):
             told = {key: getattr(store, key) for key in keys} | {"uploads": len(store.uploads), "objects": {}}
             told["objects"] = {name: len(content) for name, content in store.objects.items()}
             return self.reply(200, json.dumps(told).encode())
+        if self.path.startswith("/away?"):
+            store.away_until = time.time() + float(self.path.partition("?")[2])
+            return self.reply(200)
+        if time.time() < store.away_until:
+            self.close_connection = True
+            return None
         fault = store.fault()
         if fault == "busy":
             return self.refuse(503, "SlowDown")
@@ -152,6 +162,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "PUT":
             store.objects[name] = body
             return 200, b"", {"ETag": tag(body)}
+        if asked.get("list-type") == "2":
+            return self.listed(store, name, asked)
         content = store.objects.get(name)
         if content is None:
             return refusal(404, "NoSuchKey")
@@ -161,6 +173,15 @@ class Handler(BaseHTTPRequestHandler):
         if begin:
             return 206, content[int(begin.group(1)) :], {"ETag": tag(content)}
         return 200, content, {"ETag": tag(content)}
+
+    def listed(self, store, bucket, asked):
+        prefix = bucket.rstrip("/") + "/" + asked.get("prefix", "")
+        keys = sorted(name for name in store.objects if name.startswith(prefix) and name > asked.get("continuation-token", ""))
+        page, more = keys[:LISTED], len(keys) > LISTED
+        entry = lambda name: f"<Contents><Key>{escape(name[len(bucket.rstrip('/')) + 1:])}</Key><Size>{len(store.objects[name])}</Size></Contents>"
+        token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
+        text = f"<R><IsTruncated>{str(more).lower()}</IsTruncated>{''.join(map(entry, page))}{token}</R>"
+        return 200, text.encode(), {}
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve
 

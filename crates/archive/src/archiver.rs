@@ -1,8 +1,9 @@
 //! The task that takes the log to the archive behind the commits.
 //!
 //! Invariant: the engine's log is held from what the archive has for certain. If the archive cannot be written, the server goes on:
-//! the task tries again each second, and once half of the log's room is held it lets the log go, which leaves a gap in the
-//! archive and a line that says so. Nothing happens while nothing is committed. Started by the server.
+//! the task tries again each second, or with longer and longer rests where a store does not answer, and once half of the log's room is held
+//! it lets the log go, which leaves a gap in the archive and a line that says so. So it does when the archive takes too long. A store that
+//! is away when the server starts is waited for in the same way. Nothing happens while nothing is committed. Started by the server.
 
 use crate::ArchiveError;
 use crate::folder::FolderWriter;
@@ -25,6 +26,11 @@ const ROUND_US: u64 = 1_000_000;
 const ROUND_SHARE: u64 = 16;
 /// How long after a failure the next attempt is made.
 const RETRY_US: u64 = 1_000_000;
+/// How long at most, where a store does not answer: each rest is twice as long as the one before.
+const RETRY_US_MAX: u64 = 32_000_000;
+/// What the archive is asked for may take so long while half of the log's room is held, or the server waits for its end.
+const PATIENCE_US: u64 = 10_000_000;
+const LOOK_US: u64 = 1_000_000;
 
 /// How much somebody has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +50,8 @@ pub struct ArchiveConfig {
     pub name: String,
     /// Its folder.
     pub disk: Arc<dyn Disk>,
+    /// Where the engine's log began before it was opened: if the archive does not answer, it may need all of that.
+    pub log_begin: Option<u64>,
     /// Finished files are removed when all that is in them is older; 0 keeps all.
     pub keep_seconds: u64,
     /// Takes lines for the log of the server.
@@ -72,7 +80,8 @@ pub struct Reach {
     pub durable_to: u64,
 }
 
-/// From where on the archive lacks the log; `None` if it is new. Known before the engine is opened.
+/// From where on the archive lacks the log; `None` if it is new. Known before the engine is opened. `Away` if nobody answers: then all log
+/// that there is has to be kept.
 pub async fn archived_to(disk: Arc<dyn Disk>) -> Result<Option<u64>, ArchiveError> {
     Ok(FolderWriter::open(disk).await?.place().map(|(place, _)| place))
 }
@@ -85,7 +94,10 @@ impl Archive {
         engine: Arc<Engine>,
         config: ArchiveConfig,
     ) -> Result<Arc<Archive>, ArchiveError> {
-        let folder = FolderWriter::open(config.disk.clone()).await?;
+        let folder = match FolderWriter::open(config.disk.clone()).await {
+            Err(ArchiveError::Away(why)) => Err(why),
+            opened => Ok(opened?),
+        };
         let (stop, ended) = (Event::new(), Event::new());
         let archive = Arc::new(Archive {
             env: env.clone(),
@@ -97,13 +109,24 @@ impl Archive {
             reached: AtomicU64::new(0),
             rounds: WaitQueue::new(),
         });
-        let tap = archive.tap(&folder).await?;
-        archive.reached.store(tap.place(), Ordering::Release);
+        let (tap, folder, failing) = match folder {
+            Ok(folder) => {
+                let tap = archive.tap(&folder).await?;
+                archive.reached.store(tap.place(), Ordering::Release);
+                (tap, Some(folder), None)
+            }
+            Err(why) => {
+                archive.tell_failure(&why);
+                (archive.tap_of_all()?, None, Some(why))
+            }
+        };
+        let is_begun = folder.is_some();
         let run = {
             let archive = archive.clone();
             async move {
-                let ended = Writing { archive: &archive, folder: Some(folder), tap, is_failing: false };
-                if let Err(error) = ended.run().await {
+                let rest_us = RETRY_US;
+                let writing = Writing { archive: &archive, folder, tap, is_begun, failing, rest_us };
+                if let Err(error) = writing.run().await {
                     *archive.failure.lock() = Some(error);
                 }
                 archive.ended.set();
@@ -111,6 +134,13 @@ impl Archive {
         };
         env.spawner.spawn("log-archive", Box::pin(run));
         Ok(archive)
+    }
+
+    /// All that there is of the engine's log, until it is known where the archive ends.
+    fn tap_of_all(&self) -> Result<LogTap, ArchiveError> {
+        let all = self.config.log_begin.and_then(|begin| self.engine.tap_log(Some(begin)));
+        let tap = all.or_else(|| self.engine.tap_log(None));
+        tap.ok_or(ArchiveError::Engine(engine::EngineError::Closed))
     }
 
     /// The engine's log from where the archive ends, or from where it is still there.
@@ -193,6 +223,39 @@ impl Archive {
         (self.config.tell)(Severity::Error, line);
     }
 
+    fn tell_failure(&self, why: &str) {
+        self.error(&format!(
+            "the log cannot be archived in {}: {why}; the server goes on, and it is tried again and again",
+            self.config.name
+        ));
+    }
+
+    /// What the folder is asked for, given up when it takes too long for who waits: for the log, which has to have room, or for the
+    /// end of the server.
+    async fn patiently<T>(
+        &self,
+        tap: &LogTap,
+        work: impl Future<Output = Result<T, ArchiveError>>,
+    ) -> Result<T, ArchiveError> {
+        let mut work = pin!(work);
+        let mut waited_us = 0;
+        loop {
+            let mut look = pin!(self.env.clock.sleep(LOOK_US));
+            let done = poll_fn(|context| match work.as_mut().poll(context) {
+                Poll::Ready(done) => Poll::Ready(Some(done)),
+                Poll::Pending => look.as_mut().poll(context).map(|_| None),
+            });
+            if let Some(done) = done.await {
+                return done;
+            }
+            waited_us += LOOK_US;
+            let presses = tap.held_bytes() > tap.capacity_bytes() / 2 || self.stop.is_set();
+            if presses && waited_us >= PATIENCE_US {
+                return Err(ArchiveError::Away("it takes too long".into()));
+            }
+        }
+    }
+
     fn tell_gap(&self, from: u64, to: u64) {
         self.error(&format!(
             "the log archive {} lacks the log from LSN {from} to {to}: moments behind it can only be restored with a backup that \
@@ -225,7 +288,12 @@ struct Writing<'a> {
     /// `None` after a failure, until it could be opened again.
     folder: Option<FolderWriter>,
     tap: LogTap,
-    is_failing: bool,
+    /// The tap is where the archive ends, or behind a gap.
+    is_begun: bool,
+    /// Why the last attempt failed, as it was told.
+    failing: Option<String>,
+    /// Before the next attempt.
+    rest_us: u64,
 }
 
 impl Writing<'_> {
@@ -240,14 +308,19 @@ impl Writing<'_> {
                     self.archive.error(&format!("the log is not archived any more: {error}"));
                     return Err(ArchiveError::Engine(error));
                 }
+                // Seen late, since the archive did not answer when the server started.
+                Err(ArchiveError::Unfit(what)) => {
+                    self.archive.error(&format!("the log is not archived: {what}"));
+                    return Err(ArchiveError::Unfit(what));
+                }
                 Err(error) if !goes_on => return Err(error),
                 Err(error) => self.note_failure(&error),
             }
             if !goes_on {
                 return self.finish().await;
             }
-            match self.is_failing {
-                true => drop(self.archive.unless_stopped(clock.sleep(RETRY_US)).await),
+            match self.failing.is_some() {
+                true => drop(self.archive.unless_stopped(clock.sleep(self.rest_us)).await),
                 false => {
                     let much = self.tap.capacity_bytes() / ROUND_SHARE;
                     let enough = either(clock.sleep(ROUND_US), self.tap.wait(much));
@@ -262,8 +335,14 @@ impl Writing<'_> {
         let mut folder = match self.folder.take() {
             Some(folder) => folder,
             None => {
-                let folder = FolderWriter::open(self.archive.config.disk.clone()).await?;
-                if let Some((place, _)) = folder.place().filter(|(place, _)| *place > self.tap.held_from()) {
+                let open = FolderWriter::open(self.archive.config.disk.clone());
+                let folder = self.archive.patiently(&self.tap, open).await?;
+                if !self.is_begun {
+                    self.tap = self.archive.tap(&folder).await?;
+                    self.is_begun = true;
+                } else if let Some((place, _)) =
+                    folder.place().filter(|(place, _)| *place > self.tap.held_from())
+                {
                     self.tap.go_back_to(place);
                 } else {
                     self.tap.go_back_to(self.tap.held_from());
@@ -274,14 +353,14 @@ impl Writing<'_> {
         loop {
             let piece: Option<LogPiece> = self.tap.next(PIECE_BYTES).await?;
             let Some(piece) = piece else { break };
-            folder.add(&piece, self.tap.segment_bytes()).await?;
+            self.archive.patiently(&self.tap, folder.add(&piece, self.tap.segment_bytes())).await?;
             if self.tap.place() - self.tap.held_from() > self.tap.capacity_bytes() / ROUND_SHARE {
-                folder.sync().await?;
+                self.archive.patiently(&self.tap, folder.sync()).await?;
                 self.tap.release(self.tap.place());
             }
             env::yield_now().await;
         }
-        folder.sync().await?;
+        self.archive.patiently(&self.tap, folder.sync()).await?;
         debug_assert!(self.tap.held_from() <= self.tap.place(), "what is held was read");
         self.tap.release(self.tap.place());
         debug_assert!(
@@ -292,24 +371,34 @@ impl Writing<'_> {
         self.archive.rounds.wake_all();
         let keep_us = self.archive.config.keep_seconds.saturating_mul(1_000_000);
         if keep_us > 0 {
-            folder.remove_before(self.archive.env.clock.unix_us().saturating_sub(keep_us)).await?;
+            let before = self.archive.env.clock.unix_us().saturating_sub(keep_us);
+            self.archive.patiently(&self.tap, folder.remove_before(before)).await?;
         }
         self.folder = Some(folder);
         Ok(())
     }
 
     fn tell_success(&mut self) {
-        if std::mem::take(&mut self.is_failing) {
+        self.rest_us = RETRY_US;
+        if self.failing.take().is_some() {
             self.archive.note(&format!("the log is archived in {} again", self.archive.config.name));
         }
     }
 
     fn note_failure(&mut self, error: &ArchiveError) {
-        if !std::mem::replace(&mut self.is_failing, true) {
-            self.archive.error(&format!(
-                "the log cannot be archived in {}: {error}; the server goes on and tries again each second",
-                self.archive.config.name
-            ));
+        let why = error.to_string();
+        self.rest_us = match (error, &self.failing) {
+            (ArchiveError::Away(_), Some(_)) => (self.rest_us * 2).min(RETRY_US_MAX),
+            _ => RETRY_US,
+        };
+        // That a disk is full, or a key is wrong, is news behind a store that was away.
+        let is_news = match &self.failing {
+            Some(told) => *told != why && !matches!(error, ArchiveError::Away(_)),
+            None => true,
+        };
+        if is_news {
+            self.archive.tell_failure(&why);
+            self.failing = Some(why);
         }
         let held_from = self.tap.held_from();
         if self.tap.held_bytes() > self.tap.capacity_bytes() / 2 {
@@ -321,7 +410,7 @@ impl Writing<'_> {
 
     async fn finish(&mut self) -> Result<(), ArchiveError> {
         match &mut self.folder {
-            Some(folder) => folder.finish_file().await,
+            Some(folder) => self.archive.patiently(&self.tap, folder.finish_file()).await,
             None => Ok(()),
         }
     }

@@ -1,7 +1,12 @@
 //! Why the archive cannot be written or read, or a database cannot be restored.
 use engine::EngineError;
-use env::IoError;
+use env::{IoError, IoErrorKind};
 use wal::WalError;
+
+/// A disk that is a folder of a store (`objects::Folder`) says so that it does not answer, or refuses; its words stand in the path's
+/// place. Linux's numbers, which no disk of the machine's own has.
+const ECOMM: i32 = 70;
+const EREMOTEIO: i32 = 121;
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub enum ArchiveError {
     Engine(EngineError),
     /// A file of the archive or a backup; the text names it.
     Io(String),
+    /// The archive is in a store that does not answer now; the text is the store's, or of the way to it.
+    Away(String),
     /// The disk of the archive is full.
     NoSpace,
     /// A file is damaged; the text says which and where.
@@ -26,6 +33,7 @@ impl std::fmt::Display for ArchiveError {
             ArchiveError::Engine(error) => write!(formatter, "{error}"),
             ArchiveError::NoSpace => formatter.write_str("the disk is full"),
             ArchiveError::Io(what)
+            | ArchiveError::Away(what)
             | ArchiveError::Damaged(what)
             | ArchiveError::TooNew(what)
             | ArchiveError::Unfit(what) => formatter.write_str(what),
@@ -43,7 +51,12 @@ impl From<EngineError> for ArchiveError {
 
 impl From<IoError> for ArchiveError {
     fn from(error: IoError) -> ArchiveError {
-        if error.is_no_space() { ArchiveError::NoSpace } else { ArchiveError::Io(error.to_string()) }
+        match error.kind {
+            IoErrorKind::NoSpace => ArchiveError::NoSpace,
+            IoErrorKind::Os(ECOMM) => ArchiveError::Away(error.path),
+            IoErrorKind::Os(EREMOTEIO) => ArchiveError::Io(error.path),
+            _ => ArchiveError::Io(error.to_string()),
+        }
     }
 }
 

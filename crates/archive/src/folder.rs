@@ -317,8 +317,12 @@ pub struct FolderCheck {
 }
 
 /// Whether the folder is an archive of a log.
-pub async fn is_archive(disk: &dyn Disk) -> bool {
-    disk.open(MANIFEST, OpenOptions::existing()).await.is_ok()
+pub async fn is_archive(disk: &dyn Disk) -> Result<bool, ArchiveError> {
+    match disk.open(MANIFEST, OpenOptions::existing()).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Reads every byte of an archive.

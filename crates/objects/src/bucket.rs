@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::http::{Connection, Connector, Head};
+use crate::http::{ANSWER_BYTES_MAX, Connection, Connector, Head};
 use crate::location::{Location, escaped};
 use crate::settings::{Endpoint, Settings};
 use crate::signature::{Moment, Unsigned, authorization, sha256};
 use crate::{Result, xml};
 
 /// The first one included; with the rests between them about a quarter of a minute.
-const ATTEMPTS: u32 = 7;
+pub(crate) const ATTEMPTS: u32 = 7;
 const FIRST_REST: Duration = Duration::from_millis(200);
 
 /// The bucket of one object.
@@ -21,6 +21,8 @@ pub struct Bucket {
     settings: Arc<Settings>,
     connector: Arc<Connector>,
     connection: Option<Connection>,
+    /// At each request.
+    attempts: u32,
 }
 
 /// A request for the object of a location.
@@ -50,12 +52,18 @@ impl Bucket {
     pub fn new(settings: &Settings, at: &Location) -> Result<Bucket> {
         let endpoint = Endpoint::of(settings, &at.bucket)?;
         let connector = Arc::new(Connector::new(settings, endpoint)?);
-        Ok(Bucket { settings: Arc::new(settings.clone()), connector, connection: None })
+        Ok(Bucket { settings: Arc::new(settings.clone()), connector, connection: None, attempts: ATTEMPTS })
+    }
+
+    /// For who waits a while by himself and tries again.
+    pub(crate) fn with_attempts(self, attempts: u32) -> Bucket {
+        Bucket { attempts, ..self }
     }
 
     /// With a connection of its own.
     pub(crate) fn another(&self) -> Bucket {
-        Bucket { settings: self.settings.clone(), connector: self.connector.clone(), connection: None }
+        let (settings, connector) = (self.settings.clone(), self.connector.clone());
+        Bucket { settings, connector, connection: None, attempts: self.attempts }
     }
 
     /// How long an object is, if it is there.
@@ -88,13 +96,19 @@ impl Bucket {
 
     /// A whole answer, whatever it says.
     pub(crate) fn answer(&mut self, request: &Request<'_>) -> Result<Answer> {
+        let (head, bytes) = self.content(request, ANSWER_BYTES_MAX)?;
+        Ok(Answer { head, text: String::from_utf8_lossy(&bytes).into_owned() })
+    }
+
+    /// The head of an answer and its bytes, which may be so many.
+    pub(crate) fn content(&mut self, request: &Request<'_>, most: u64) -> Result<(Head, Vec<u8>)> {
         self.repeated(request.at, |bucket| {
             let (head, mut connection) = bucket.ask(request)?;
-            let text = connection.read_text()?;
+            let bytes = connection.read_bytes(most)?;
             if connection.stays_open(&head) {
                 bucket.connection = Some(connection);
             }
-            Ok(Answer { head, text })
+            Ok((head, bytes))
         })
     }
 
@@ -102,13 +116,13 @@ impl Bucket {
     fn repeated(
         &mut self,
         at: &Location,
-        mut once: impl FnMut(&mut Bucket) -> io::Result<Answer>,
-    ) -> Result<Answer> {
-        let mut attempts = Attempts::default();
+        mut once: impl FnMut(&mut Bucket) -> io::Result<(Head, Vec<u8>)>,
+    ) -> Result<(Head, Vec<u8>)> {
+        let mut attempts = Attempts::new(self.attempts);
         loop {
             let tried = once(self);
             let is_passing = match &tried {
-                Ok(answer) => matches!(answer.head.status, 408 | 429 | 500 | 502 | 503 | 504),
+                Ok((head, _)) => passes(head.status),
                 Err(_) => true,
             };
             if is_passing && attempts.rest() {
@@ -192,7 +206,7 @@ impl Bucket {
             }
             ("AccessDenied", _) | ("", 403) => {
                 "the account may not do this: backups need s3:PutObject, s3:GetObject, s3:ListBucket and \
-                 s3:AbortMultipartUpload"
+                 s3:AbortMultipartUpload; the log's archive and prune need s3:DeleteObject too"
                     .to_owned()
             }
             _ => "the store refuses".to_owned(),
@@ -205,6 +219,11 @@ impl Bucket {
     }
 }
 
+/// Whether a refusal may be another answer soon.
+pub(crate) fn passes(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
 /// Attempts at the same thing, with rests that double.
 pub(crate) struct Attempts {
     left: u32,
@@ -213,11 +232,15 @@ pub(crate) struct Attempts {
 
 impl Default for Attempts {
     fn default() -> Attempts {
-        Attempts { left: ATTEMPTS - 1, rest: FIRST_REST }
+        Attempts::new(ATTEMPTS)
     }
 }
 
 impl Attempts {
+    fn new(attempts: u32) -> Attempts {
+        Attempts { left: attempts.saturating_sub(1), rest: FIRST_REST }
+    }
+
     /// Waits before the next one; false if there is none.
     pub fn rest(&mut self) -> bool {
         if self.left == 0 {

@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(60);
 const HEAD_BYTES_MAX: u64 = 64 << 10;
 /// Of an answer that is read as a whole: lists of parts have no more.
-const ANSWER_BYTES_MAX: u64 = 4 << 20;
+pub(crate) const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
 /// Who connects.
 pub(crate) struct Connector {
@@ -254,14 +254,19 @@ impl Connection {
 
     /// The rest of the body.
     pub fn read_text(&mut self) -> io::Result<String> {
-        let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+        Ok(String::from_utf8_lossy(&self.read_bytes(ANSWER_BYTES_MAX)?).into_owned())
+    }
+
+    /// The same as bytes, if it is not longer than this.
+    pub fn read_bytes(&mut self, most: u64) -> io::Result<Vec<u8>> {
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 16 << 10]);
         loop {
             let read = self.read_body(&mut buffer)?;
             if read == 0 {
-                return Ok(String::from_utf8_lossy(&text).into_owned());
+                return Ok(bytes);
             }
-            text.extend_from_slice(&buffer[..read]);
-            if text.len() as u64 > ANSWER_BYTES_MAX {
+            bytes.extend_from_slice(&buffer[..read]);
+            if bytes.len() as u64 > most {
                 return Err(strange("an answer that is too long"));
             }
         }

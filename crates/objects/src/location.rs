@@ -39,6 +39,19 @@ impl Location {
         Ok(Location { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
+    /// As a folder: the keys of what is in it begin with its own.
+    pub fn as_folder(mut self) -> Location {
+        if !self.key.is_empty() && !self.key.ends_with('/') {
+            self.key.push('/');
+        }
+        self
+    }
+
+    /// What is in a folder.
+    pub fn inside(&self, name: &str) -> Location {
+        Location { bucket: self.bucket.clone(), key: format!("{}{name}", self.key) }
+    }
+
     /// A key that ends in `/`, or none, is a folder: the object in it is called by the time.
     pub fn named(mut self) -> Location {
         if self.key.is_empty() || self.key.ends_with('/') {

@@ -1,4 +1,4 @@
-//! The few texts that answers of a store have between tags. Called by `bucket` and `upload`.
+//! The few texts that answers of a store have between tags. Called by `bucket`, `store` and `upload`.
 
 /// What stands in the first element of this name.
 pub(crate) fn element(document: &str, name: &str) -> Option<String> {
@@ -6,6 +6,18 @@ pub(crate) fn element(document: &str, name: &str) -> Option<String> {
     let (_, rest) = document.split_once(&open)?;
     let (text, _) = rest.split_once(&close)?;
     Some(plain(text))
+}
+
+/// What stands in each element of this name; none of them is inside of another.
+pub(crate) fn elements<'a>(document: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = document;
+    std::iter::from_fn(move || {
+        let (_, behind) = rest.split_once(&open)?;
+        let (inside, behind) = behind.split_once(&close)?;
+        rest = behind;
+        Some(inside)
+    })
 }
 
 /// Without references to characters.
@@ -25,5 +37,7 @@ mod tests {
         assert_eq!(element(document, "Code").as_deref(), Some("NoSuchKey"));
         assert_eq!(element(document, "Message").as_deref(), Some("a <b> &amp;"));
         assert_eq!(element(document, "Key"), None);
+        let list = "<L><C><Key>a</Key></C><C><Key>b</Key></C><C>";
+        assert_eq!(elements(list, "C").collect::<Vec<_>>(), ["<Key>a</Key>", "<Key>b</Key>"]);
     }
 }

@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use objects::{Bucket, Download, Location, Settings, Upload};
+use env::local::block_on;
+use env::{Disk, IoBuf, IoErrorKind, OpenOptions};
+use objects::{Bucket, Download, Folder, Location, Patience, Settings, Upload};
 
 /// What the store has. Requests are counted, and those in `faults` fail: by an answer or by none.
 #[derive(Default)]
@@ -103,6 +105,11 @@ impl Store {
     ) -> (u16, &'static str, Vec<u8>) {
         let missing = || (404, "", b"<Error><Code>NoSuchKey</Code><Message>no</Message></Error>".to_vec());
         match (method, query) {
+            ("GET", list) if list.contains("list-type=2") => (200, "", self.listed(path, list)),
+            ("DELETE", "") => {
+                self.objects.remove(path);
+                (204, "", Vec::new())
+            }
             ("GET" | "HEAD", _) => match (self.objects.get(path), from) {
                 (Some(object), Some(from)) => (206, "whole", object[from..].to_vec()),
                 (Some(object), None) => (200, "whole", object.clone()),
@@ -139,6 +146,32 @@ impl Store {
                 (204, "", Vec::new())
             }
         }
+    }
+}
+
+impl Store {
+    /// Three names at a time.
+    fn listed(&self, bucket: &str, query: &str) -> Vec<u8> {
+        let value = |name: &str| {
+            let found = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+            found.unwrap_or_default().replace("%2F", "/").replace("%20", " ")
+        };
+        let (prefix, behind) = (value("prefix"), value("continuation-token"));
+        let keys =
+            self.objects.iter().map(|(name, object)| (name[bucket.len()..].replace("%20", " "), object));
+        let mut keys: Vec<_> = keys.filter(|(key, _)| key.starts_with(&prefix) && *key > behind).collect();
+        let goes_on = keys.len() > 3;
+        keys.truncate(3);
+        let mut text = format!("<R><IsTruncated>{goes_on}</IsTruncated>");
+        for (key, object) in &keys {
+            let size = object.len();
+            text.push_str(&format!("<Contents><Key>{key}</Key><Size>{size}</Size></Contents>"));
+        }
+        if let Some((last, _)) = keys.last().filter(|_| goes_on) {
+            text.push_str(&format!("<NextContinuationToken>{last}</NextContinuationToken>"));
+        }
+        text.push_str("</R>");
+        text.into_bytes()
     }
 }
 
@@ -208,4 +241,68 @@ fn refusals_say_what_to_do() {
     assert_eq!(Bucket::new(&settings, &other).and_then(|mut bucket| bucket.length(&other)), Ok(None));
     let said = Download::begin(&settings, &other).err().expect("it is not there");
     assert_eq!(said, "s3://backups/other: there is no such object (HTTP status 404, NoSuchKey: no)");
+}
+
+async fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
+    let file = disk.open(name, OpenOptions::existing()).await.expect("it is there");
+    let length = file.len().await.expect("it has one") as usize;
+    let (buffer, result) = file.read_at(0, IoBuf::for_overwriting(length)).await;
+    result.expect("it is read");
+    buffer.as_slice().to_vec()
+}
+
+#[test]
+fn a_folder_has_files_that_grow_and_files_that_are_replaced() {
+    let faults = vec![(7, Fault::Busy), (30, Fault::Cut), (31, Fault::Silent), (60, Fault::Busy)];
+    let (settings, store) = start(Store { faults, ..Store::default() });
+    let at = Location::parse("s3://backups/a b").expect("valid");
+    let folder = Folder::of(&settings, &at, Patience::Server).expect("a folder");
+    let all = bytes(50_000);
+    block_on(async {
+        for text in ["one", "other"] {
+            env::replace_file(&*folder, "", "manifest", "manifest.new", text.as_bytes())
+                .await
+                .expect("replaced");
+            assert_eq!(content(&*folder, "manifest").await, text.as_bytes());
+        }
+        let missing = folder.open("x.log", OpenOptions::existing()).await.err().expect("it is not there");
+        assert!(missing.is_not_found());
+        let file = folder.open("x.log", OpenOptions::create()).await.expect("made");
+        file.set_len(0).await.expect("it is empty");
+        for (number, piece) in all.chunks(1000).enumerate() {
+            file.write_at(number as u64 * 1000, IoBuf::copy_of(piece)).await.1.expect("taken");
+            file.sync_all().await.expect("sent");
+            file.sync_all().await.expect("nothing is left");
+        }
+        assert_eq!(content(&*folder, "x.log").await, all);
+        assert_eq!(folder.list("").await.expect("a list"), ["manifest", "x.log"]);
+        let count = store.lock().expect("sound").objects.len();
+        assert!(count < 10, "{count} objects");
+        let file = folder.open("x.log", OpenOptions::existing()).await.expect("it is there");
+        file.set_len(33_333).await.expect("cut");
+        assert_eq!(content(&*folder, "x.log").await, all[..33_333]);
+        let (_, result) = file.read_at(33_000, IoBuf::for_overwriting(400)).await;
+        assert!(result.err().expect("too far").is_end_of_file());
+        folder.remove("x.log").await.expect("removed");
+        assert_eq!(folder.list("").await.expect("a list"), ["manifest"]);
+        assert_eq!(store.lock().expect("sound").objects.len(), 1);
+    });
+}
+
+#[test]
+fn a_folder_tells_a_store_that_is_away_from_one_that_refuses() {
+    let at = Location::parse("s3://backups/log").expect("valid");
+    let (settings, _) =
+        start(Store { faults: (1..=3).map(|at| (at, Fault::Busy)).collect(), ..Store::default() });
+    let folder = Folder::of(&settings, &at, Patience::Server).expect("a folder");
+    let away = block_on(folder.list("")).expect_err("three times busy");
+    assert_eq!(away.kind, IoErrorKind::Os(70), "{away}");
+    assert_eq!(block_on(folder.list("")), Ok(Vec::new()));
+    // Nobody listens there any more.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr()).expect("a port");
+    let settings = Settings { endpoint: Some(format!("http://{free}")), ..settings };
+    let folder = Folder::of(&settings, &at, Patience::Server).expect("a folder");
+    let away = block_on(folder.list("")).expect_err("no answer");
+    assert_eq!(away.kind, IoErrorKind::Os(70));
+    assert!(away.path.contains("no answer from"), "{}", away.path);
 }

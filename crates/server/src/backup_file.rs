@@ -1,12 +1,13 @@
 //! Backup files for `evenkeel restore` and `evenkeel verify`: opened by their names, `-` being standard input and
 //! `s3://` an object of a store, with the key of a key file.
 //!
-//! Invariant: they are only read, once, from the beginning to the end. Called by `restore` and `verify`.
+//! Invariant: they are only read, once, from the beginning to the end. Called by `restore`, `verify`, `prune` and who repairs from
+//! backups.
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use archive::{ArchiveError, BackupKey, BackupReader, check_backup};
+use archive::{ArchiveError, BackupKey, BackupReader, check_backup, is_backup_file};
 use objects::{Download, Location};
 
 use crate::restore::{Progress, RestorePlan, show_time};
@@ -15,7 +16,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Standard input.
 const INPUT: &str = "-";
 
-type Reader = BackupReader<Box<dyn Read>>;
+pub(crate) type Reader = BackupReader<Box<dyn Read>>;
 
 /// The full backup and its increments.
 pub(crate) fn open_all(plan: &RestorePlan) -> Result<Vec<Reader>, String> {
@@ -27,7 +28,7 @@ pub(crate) fn open_all(plan: &RestorePlan) -> Result<Vec<Reader>, String> {
     all.map(|path| open(path, key.as_ref()).map_err(|error| error.to_string())).collect()
 }
 
-fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, ArchiveError> {
+pub(crate) fn open(path: &Path, key: Option<&BackupKey>) -> Result<Reader, ArchiveError> {
     let name = path.display().to_string();
     let input: Box<dyn Read> = match path.as_os_str() == INPUT {
         false if Location::is_one(&name) => {
@@ -53,6 +54,15 @@ pub(crate) fn read_key(path: &Path) -> Result<BackupKey, String> {
     let content = std::fs::read(path).map_err(|error| format!("cannot read the key file {name}: {error}"))?;
     BackupKey::new(&content)
         .ok_or_else(|| format!("the key file {name} is too short: it needs 32 bytes or more"))
+}
+
+/// Whether it begins as one, or cannot be read.
+pub(crate) fn is_backup(path: &Path) -> bool {
+    let name = path.display().to_string();
+    match Location::is_one(&name) {
+        true => is_backup_file(Download::named(&name).ok()),
+        false => is_backup_file(File::open(path).ok()),
+    }
 }
 
 /// Whether `evenkeel verify` was given one.

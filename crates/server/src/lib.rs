@@ -16,6 +16,7 @@ mod version;
 
 mod attachment;
 mod backup_file;
+mod backup_folder;
 mod binary_log;
 mod certificate;
 mod copy_directory;

@@ -1,17 +1,18 @@
 //! The archive of the log, as the options name it: opened with the server, and closed behind the last commit.
 //!
 //! Invariant: the engine is opened with all the log that the archive still lacks, if that is there. An archive that has another
-//! history than this server's ends the start, for two histories in one folder could not be told apart. Called by `start`; `verify`
-//! looks through a folder.
+//! history than this server's ends the start, for two histories in one folder could not be told apart. A store that does not answer
+//! does not: then all log that there is stays until it does. Called by `start`; `verify` looks through a folder, and commands open one.
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use archive::{Archive, ArchiveConfig, ArchivedFile, Severity};
+use archive::{Archive, ArchiveConfig, ArchiveError, ArchivedFile, Severity};
 use engine::Engine;
 use env::local::block_on;
 use env::{Disk, Env};
+use objects::{Folder, Location, Patience};
 
 use crate::log;
 use crate::options::Settings;
@@ -34,6 +35,11 @@ impl ArchivePlan {
         let failed = |error: &dyn std::fmt::Display| {
             format!("cannot use the log archive {} (log-archive-dir): {error}", path.display())
         };
+        if is_object(path) {
+            let disk = Folder::named(&path.display().to_string(), Patience::Server);
+            let disk = disk.map_err(|error| failed(&error))?;
+            return Ok(ArchivePlan { folder: Some((path.clone(), disk)), keep_seconds });
+        }
         if !path.exists() {
             let made = DirBuilder::new().recursive(true).mode(OWNER_ONLY).create(path);
             made.map_err(|error| failed(&error))?;
@@ -45,12 +51,21 @@ impl ArchivePlan {
     /// From where the engine's log is needed, as far as it is there; known before the engine is opened.
     pub(crate) async fn needed_from(&self, env: &Env) -> Result<Option<u64>, String> {
         let Some((_, disk)) = &self.folder else { return Ok(None) };
-        let place = archive::archived_to(disk.clone()).await.map_err(|error| self.failed(&error))?;
         let begin = engine::log_begin(env).await.unwrap_or_default();
+        let place = match archive::archived_to(disk.clone()).await {
+            Err(ArchiveError::Away(_)) => return Ok(begin),
+            place => place.map_err(|error| self.failed(&error))?,
+        };
         Ok(place.filter(|place| begin.is_some_and(|begin| begin < *place)))
     }
 
-    pub(crate) async fn start(self, env: &Env, engine: Arc<Engine>) -> Result<Option<Arc<Archive>>, String> {
+    /// `log_begin` is where the log began before the engine was opened.
+    pub(crate) async fn start(
+        self,
+        env: &Env,
+        engine: Arc<Engine>,
+        log_begin: Option<u64>,
+    ) -> Result<Option<Arc<Archive>>, String> {
         let Some((path, disk)) = &self.folder else { return Ok(None) };
         let tell = |severity: Severity, line: &str| match severity {
             Severity::Note => log::note(line),
@@ -59,6 +74,7 @@ impl ArchivePlan {
         let config = ArchiveConfig {
             name: path.display().to_string(),
             disk: disk.clone(),
+            log_begin,
             keep_seconds: self.keep_seconds,
             tell: Box::new(tell),
         };
@@ -80,15 +96,35 @@ pub(crate) async fn close(archive: Option<Arc<Archive>>) {
     }
 }
 
-/// Whether `evenkeel verify` was given an archive.
-pub(crate) fn is_archive(directory: &Path) -> bool {
+/// Whether a name is meant for a place in a store.
+pub(crate) fn is_object(path: &Path) -> bool {
+    path.to_str().is_some_and(Location::is_one)
+}
+
+/// The archive that a command was given: a directory, or a folder of a bucket.
+pub(crate) fn open_place(path: &Path) -> Result<Arc<dyn Disk>, String> {
+    let name = path.display();
+    if is_object(path) {
+        return Ok(Folder::named(&name.to_string(), Patience::Command)?);
+    }
     // A disk is made where there is none.
-    directory.is_dir() && env::real_disk(directory).is_ok_and(|disk| block_on(archive::is_archive(&*disk)))
+    if !path.is_dir() {
+        return Err(format!("cannot use the archive {name}: there is no such directory"));
+    }
+    Ok(env::real_disk(path).map_err(|error| format!("cannot use the archive {name}: {error}"))?)
+}
+
+/// Whether `evenkeel verify` was given an archive.
+pub(crate) fn is_archive(path: &Path) -> Result<bool, String> {
+    if !is_object(path) && !path.is_dir() {
+        return Ok(false);
+    }
+    block_on(archive::is_archive(&*open_place(path)?)).map_err(|error| error.to_string())
 }
 
 /// Checks every byte of an archive and says what it has. True when nothing is wrong.
 pub(crate) fn verify(directory: &Path) -> Result<bool, String> {
-    let disk = env::real_disk(directory).map_err(|error| error.to_string())?;
+    let disk = open_place(directory)?;
     println!("checking the log archive {}; nothing is written there", directory.display());
     let check = block_on(archive::check_folder(&*disk)).map_err(|error| error.to_string())?;
     for file in &check.files {

@@ -49,6 +49,7 @@ pub fn open_store(
     on_worker(pool.first(), move || async move {
         let of_binary_log = binary_log.needed_from(&environment).await?;
         let of_archive = archive.needed_from(&environment).await?;
+        let log_begin = engine::log_begin(&environment).await.unwrap_or_default();
         let keep_log_from = of_binary_log.into_iter().chain(of_archive).min();
         let options = EngineOptions { keep_log_from, ..options };
         let engine = Engine::open(environment.clone(), options)
@@ -60,7 +61,7 @@ pub fn open_store(
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
         // First: who opens the binary log lets go what was kept for it.
-        let archive = archive.start(&environment, server.engine().clone()).await?;
+        let archive = archive.start(&environment, server.engine().clone(), log_begin).await?;
         binary_log.open(environment, &server).await?;
         server.engine().release_opening_hold();
         server.set_temporary(temporary_space(&server, temporary_spawner, temporary_bytes).await?);

@@ -4,17 +4,16 @@
 //! had is looked for again only when somebody asks for it by its number. The log of the server has a line for each outcome. Handed
 //! to the engine by `start`.
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::BufReader;
+use std::io::Read;
 use std::sync::{Arc, Weak};
 
-use archive::{ArchiveError, BackupReader, PageSource, rebuild_page};
+use archive::{ArchiveError, PageSource, rebuild_page};
 use engine::{CorruptPage, Engine, PageId, PageRepairer};
 use env::local::{ThreadSpawner, block_on};
 use env::{BoxFuture, Disk};
 use parking_lot::Mutex;
 
-use crate::backup_file::read_key;
+use crate::backup_file::{self, read_key};
 use crate::log;
 use crate::restore_table::{Candidate, RestorePlaces, find};
 
@@ -131,18 +130,13 @@ impl Work {
         };
         if candidate.from.is_dir() {
             let env = env::real::scratch_env(&candidate.from, Arc::new(ThreadSpawner::new(1)));
-            let source: PageSource<'_, File> = PageSource::Directory(&env);
+            let source: PageSource<'_, Box<dyn Read>> = PageSource::Directory(&env);
             return block_on(rebuild_page(source, archive, engine, page, lsn, &progress))
                 .map(|made| made.image);
         }
         let key = self.places.key_file.as_deref().map(read_key).transpose().map_err(ArchiveError::Unfit)?;
         let files: Vec<_> = std::iter::once(&candidate.from).chain(&candidate.increments).collect();
-        let open = |index: usize| {
-            let name = files[index].display().to_string();
-            let file = File::open(files[index])
-                .map_err(|error| ArchiveError::Io(format!("cannot read {name}: {error}")))?;
-            BackupReader::open(BufReader::with_capacity(1 << 20, file), &name, key.as_ref())
-        };
+        let open = |index: usize| backup_file::open(files[index], key.as_ref());
         let source = PageSource::Files(files.len(), &open);
         block_on(rebuild_page(source, archive, engine, page, lsn, &progress)).map(|made| made.image)
     }

@@ -2,16 +2,16 @@
 //!
 //! Invariant: the newest backup stays in any case, and nothing goes that a kept backup continues; what is no backup file, or
 //! cannot be read, is left alone and said; the archive is told before a file goes. Called by `main`.
-use std::fs::{self, File};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use archive::{BackupReader, KeepRule, Retention};
+use archive::{KeepRule, Retention};
 use engine::BackupHead;
 use env::local::block_on;
 
-use crate::backup_file::read_key;
+use crate::backup_file::{is_backup, open, read_key};
+use crate::backup_folder::BackupFolder;
+use crate::log_archive::open_place;
 use crate::options::name_and_value;
 use crate::restore::show_time;
 
@@ -62,7 +62,8 @@ impl PrunePlan {
 
 /// Does it and says what became of each file.
 pub fn prune(plan: &PrunePlan) -> Result<(), String> {
-    let found = find(plan)?;
+    let mut backups = BackupFolder::open(&plan.backups)?;
+    let found = find(plan, &mut backups)?;
     let heads: Vec<BackupHead> = found.iter().map(|(_, head)| *head).collect();
     let now_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
     let since_us = plan.days.map(|days| now_us.saturating_sub(days.saturating_mul(DAY_US)));
@@ -83,8 +84,7 @@ pub fn prune(plan: &PrunePlan) -> Result<(), String> {
     let verb = if plan.is_dry { "would be removed" } else { "removed" };
     for index in &retention.removed {
         if !plan.is_dry {
-            let path = &found[*index].0;
-            fs::remove_file(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+            backups.remove(&found[*index].0)?;
         }
         say(verb, index);
     }
@@ -92,31 +92,19 @@ pub fn prune(plan: &PrunePlan) -> Result<(), String> {
 }
 
 /// The backup files of the directory.
-fn find(plan: &PrunePlan) -> Result<Vec<(PathBuf, BackupHead)>, String> {
-    let directory = &plan.backups;
+fn find(plan: &PrunePlan, backups: &mut BackupFolder) -> Result<Vec<(PathBuf, BackupHead)>, String> {
     let key = plan.key_file.as_deref().map(read_key).transpose()?;
-    let failed = |error: std::io::Error| format!("cannot read {}: {error}", directory.display());
     let mut found: Vec<(PathBuf, BackupHead)> = Vec::new();
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if !path.is_file() || path.extension().is_some_and(|ending| ending == "part") {
-            continue;
-        }
-        let name = path.display().to_string();
-        let file = File::open(&path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        match BackupReader::open(BufReader::new(file), &name, key.as_ref()) {
+    for path in backups.files()? {
+        match open(&path, key.as_ref()) {
             Ok(reader) => found.push((path, *reader.head())),
             // With it unread it is not known what it continues.
             Err(error) if is_backup(&path) => return Err(format!("nothing is removed: {error}")),
-            Err(_) => println!("left alone, since it is no backup file: {name}"),
+            Err(_) => println!("left alone, since it is no backup file: {}", path.display()),
         }
     }
     found.sort_by(|one, other| one.1.begun_us.cmp(&other.1.begun_us).then_with(|| one.0.cmp(&other.0)));
     Ok(found)
-}
-
-fn is_backup(path: &Path) -> bool {
-    archive::is_backup_file(File::open(path).ok())
 }
 
 fn tell_archive(
@@ -127,8 +115,8 @@ fn tell_archive(
 ) -> Result<(), String> {
     let failed =
         |error: &dyn std::fmt::Display| format!("cannot use the archive {}: {error}", path.display());
-    let disk = env::real_disk(path).map_err(|error| failed(&error))?;
-    if !block_on(archive::is_archive(&*disk)) {
+    let disk = open_place(path)?;
+    if !block_on(archive::is_archive(&*disk)).map_err(|error| failed(&error))? {
         return Err(failed(&"it is no archive of a log"));
     }
     let Some(lsn) = retention.log_needed_from(heads) else { return Ok(()) };

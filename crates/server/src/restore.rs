@@ -17,6 +17,7 @@ use instance::Directories;
 use crate::backup_file;
 use crate::copy_directory::{CopyDirectories, refuse_unfinished};
 use crate::data_directory::hold_for_reading;
+use crate::log_archive::open_place;
 use crate::options::name_and_value;
 
 const MEGABYTE: u64 = 1 << 20;
@@ -106,11 +107,7 @@ pub fn restore(plan: &RestorePlan) -> Result<(), String> {
 
 /// Makes the directory and shows how far it is.
 pub(crate) fn make(plan: &RestorePlan) -> Result<Restored, String> {
-    let open = |path: &PathBuf| match env::real_disk(path) {
-        Ok(disk) => Ok(disk as Arc<dyn Disk>),
-        Err(error) => Err(format!("cannot use the archive {}: {error}", path.display())),
-    };
-    let archive = plan.archive.as_ref().map(open).transpose()?;
+    let archive = plan.archive.as_deref().map(open_place).transpose()?;
     let progress = Progress::default();
     let made = make_from(plan, archive, &|bytes| {
         progress.add(bytes);

@@ -26,14 +26,14 @@ struct Owner {
 
 /// True when nothing is wrong.
 pub fn verify(directory: &Path, key_file: Option<&Path>) -> Result<bool, String> {
+    if key_file.is_none() && crate::log_archive::is_archive(directory)? {
+        return crate::log_archive::verify(directory);
+    }
     if crate::backup_file::is_one(directory) {
         return crate::backup_file::verify(directory, key_file);
     }
     if key_file.is_some() {
         return Err(format!("{} is a directory: --key-file is for backup files", directory.display()));
-    }
-    if crate::log_archive::is_archive(directory) {
-        return crate::log_archive::verify(directory);
     }
     let _lock = hold_for_reading(directory)?;
     println!("checking {}; nothing is written there", directory.display());

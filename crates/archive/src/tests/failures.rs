@@ -179,6 +179,7 @@ fn a_restored_server_is_another_history() {
                 name: "archive".into(),
                 disk: archive.clone(),
                 keep_seconds: 0,
+                log_begin: None,
                 tell: Box::new(|_, _| ()),
             };
             let started = Archive::start(&target, engine.clone(), config).await;

@@ -73,8 +73,13 @@ async fn open(env: &Env, notes: &Arc<Notes>) -> (Arc<Engine>, Result<Arc<Archive
     let engine = Engine::open(env.clone(), EngineOptions { keep_log_from, ..options() }).await.unwrap();
     let told = notes.clone();
     let tell = move |severity, line: &str| told.lines.lock().push((severity, line.to_owned()));
-    let config =
-        ArchiveConfig { name: "archive".into(), disk: archive, keep_seconds: 0, tell: Box::new(tell) };
+    let config = ArchiveConfig {
+        name: "archive".into(),
+        disk: archive,
+        keep_seconds: 0,
+        log_begin: None,
+        tell: Box::new(tell),
+    };
     let archive = Archive::start(env, engine.clone(), config).await;
     engine.release_opening_hold();
     (engine, archive)

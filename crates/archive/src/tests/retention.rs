@@ -13,6 +13,7 @@ fn the_archive_keeps_what_backups_need() {
             name: "archive".into(),
             disk: disk.clone(),
             keep_seconds: 1,
+            log_begin: None,
             tell: Box::new(|_, _| ()),
         };
         let archive = Archive::start(&env, engine.clone(), config()).await.unwrap();

@@ -2,18 +2,20 @@
 //!
 //! Invariant: they are only read. An increment comes with all that it continues; one whose base is not there is left out, and why is
 //! kept for the message. Called by `statement`.
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use archive::{BackupReader, is_backup_file};
+use archive::BackupKey;
 use engine::BackupHead;
 use env::local::{ThreadSpawner, block_on};
 
-use crate::backup_file::read_key;
+use crate::backup_file::{is_backup, open, read_key};
+use crate::backup_folder::BackupFolder;
 use crate::copy_directory::refuse_unfinished;
 use crate::folder::folder_of;
+use crate::log_archive::is_object;
 
 /// A backup that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,11 +47,14 @@ pub(crate) struct Found {
     pub left_out: Vec<String>,
 }
 
-/// Looks into a folder of backups, at one backup file (whose bases lie beside it) or at one directory. Files of another log than
+/// Looks into a folder of backups (also one of a bucket), at one backup file (whose bases lie beside it) or at one directory. Files of another log than
 /// `log_id` are left out.
 pub(crate) fn find(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result<Found, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", place.display());
     let mut found = Found::default();
+    if is_object(place) {
+        return find_objects(place, key_file, log_id);
+    }
     if is_data_directory(place) {
         found.candidates.push(of_directory(place)?);
         return Ok(found);
@@ -57,7 +62,7 @@ pub(crate) fn find(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result
     let is_one_file = fs::metadata(place).map_err(|error| cannot(&error))?.is_file();
     let folder = if is_one_file { folder_of(place) } else { place };
     let key = key_file.map(read_key).transpose()?;
-    let mut files: Vec<(PathBuf, BackupHead, u64)> = Vec::new();
+    let mut files: Vec<File> = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| cannot(&error))? {
         let path = entry.map_err(|error| cannot(&error))?.path();
         if path.is_dir() {
@@ -69,30 +74,63 @@ pub(crate) fn find(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result
             }
             continue;
         }
-        if path.extension().is_some_and(|ending| ending == "part") || !is_backup_file(File::open(&path).ok())
-        {
+        if path.extension().is_some_and(|ending| ending == "part") || !is_backup(&path) {
             continue;
         }
-        let name = path.display().to_string();
-        let opened = File::open(&path).map_err(|error| format!("cannot read {name}: {error}"));
-        let head = opened.and_then(|file| {
-            let length = file.metadata().map_or(0, |known| known.len());
-            let reader = BackupReader::open(BufReader::new(file), &name, key.as_ref());
-            reader.map(|reader| (*reader.head(), length)).map_err(|error| error.to_string())
-        });
-        match head {
-            Ok((head, _)) if head.log_id != log_id => {
-                found.left_out.push(format!("{name} is of another server"));
-            }
-            Ok((head, length)) => files.push((path, head, length)),
-            Err(why) => found.left_out.push(why),
-        }
+        let length = fs::metadata(&path).map_or(0, |known| known.len());
+        look_at(path, length, key.as_ref(), log_id, &mut files, &mut found);
     }
-    for (path, head, _) in &files {
-        if is_one_file && path.file_name() != place.file_name() {
+    let wanted = if is_one_file { place.file_name() } else { None };
+    choose(&files, wanted, &mut found);
+    Ok(found)
+}
+
+/// The same in a folder of a bucket, or for an object whose name is that of a backup.
+fn find_objects(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result<Found, String> {
+    let wanted = place.extension().filter(|ending| *ending == "ekb").and_then(|_| place.file_name());
+    let folder = match wanted {
+        Some(name) => {
+            let (whole, name) = (place.display().to_string(), name.to_string_lossy());
+            PathBuf::from(whole.strip_suffix(&*name).unwrap_or(&whole))
+        }
+        None => place.to_owned(),
+    };
+    let key = key_file.map(read_key).transpose()?;
+    let (mut found, mut files) = (Found::default(), Vec::new());
+    for (path, length) in BackupFolder::open(&folder)?.files_with_lengths()? {
+        look_at(path, length, key.as_ref(), log_id, &mut files, &mut found);
+    }
+    choose(&files, wanted, &mut found);
+    Ok(found)
+}
+
+type File = (PathBuf, BackupHead, u64);
+
+/// Takes a backup file of the same log into the list.
+fn look_at(
+    path: PathBuf,
+    length: u64,
+    key: Option<&BackupKey>,
+    log_id: u64,
+    files: &mut Vec<File>,
+    found: &mut Found,
+) {
+    match open(&path, key).map(|reader| *reader.head()) {
+        Ok(head) if head.log_id != log_id => {
+            found.left_out.push(format!("{} is of another server", path.display()));
+        }
+        Ok(head) => files.push((path, head, length)),
+        Err(why) => found.left_out.push(why.to_string()),
+    }
+}
+
+/// Each file with all that it continues, or the one of this name; the newest first.
+fn choose(files: &[File], wanted: Option<&OsStr>, found: &mut Found) {
+    for (path, head, _) in files {
+        if wanted.is_some() && path.file_name() != wanted {
             continue;
         }
-        match chain_of(path, head, &files) {
+        match chain_of(path, head, files) {
             Some(candidate) => found.candidates.push(candidate),
             None => {
                 found.left_out.push(format!("{}: a backup that it continues is not there", path.display()))
@@ -102,10 +140,9 @@ pub(crate) fn find(place: &Path, key_file: Option<&Path>, log_id: u64) -> Result
     found.candidates.sort_by(|one, other| {
         (other.from_lsn, other.begun_us, &other.from).cmp(&(one.from_lsn, one.begun_us, &one.from))
     });
-    Ok(found)
 }
 
-fn chain_of(path: &Path, head: &BackupHead, files: &[(PathBuf, BackupHead, u64)]) -> Option<Candidate> {
+fn chain_of(path: &Path, head: &BackupHead, files: &[File]) -> Option<Candidate> {
     let mut chain = vec![path.to_owned()];
     let mut at = *head;
     let mut bytes = 0;

@@ -18,6 +18,7 @@ use session::Session;
 use super::candidates::{Candidate, find};
 use super::remains::WorkDirectory;
 use super::table_copy::{SETTINGS, Source, TableCopy, TableName, Target, told};
+use crate::log_archive::is_object;
 use crate::restore::{RestorePlan, make_from, show_time};
 
 /// As deep as a worker's.
@@ -117,7 +118,7 @@ fn restore(
         (None, Some(place)) => place.clone(),
         (None, None) => return Err(fault("no backup is known: set backup-dir, or name one with FROM")),
     };
-    if !place.is_absolute() && order.from.is_some() {
+    if !place.is_absolute() && !is_object(&place) && order.from.is_some() {
         return Err(error_code::ER_WRONG_VALUE.with(&[&"path", &place.display()]));
     }
     let log_id = order.instance.engine().log_id();
