@@ -300,3 +300,18 @@ fn rows_are_not_checked_against_a_new_key_that_the_source_has_taken() {
     wait_until_equal(&source, &replica);
     assert_same(&source, &replica, &["show create table d.child"]);
 }
+
+#[test]
+fn a_generated_column_that_the_source_computed_with_a_warning_is_computed() {
+    let (source, replica) = pair();
+    source.log_in().execute_all(&[
+        "create database d",
+        "create table d.t (id int primary key, s varchar(20), v bigint as (s * 2) virtual, g bigint as (s * 3) stored, key (v))",
+        "insert ignore into d.t (id, s) values (1, '7x'), (2, 'text'), (3, '5')",
+        "set sql_mode = ''",
+        "insert into d.t (id, s) values (4, '9 days')",
+        "update d.t set s = '1e' where id = 3",
+    ]);
+    wait_until_equal(&source, &replica);
+    assert_same(&source, &replica, &["select * from d.t order by id", "select id from d.t where v = 14"]);
+}

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use binlog::{RowChange, Rows, rows_flag};
 use catalog::{LockMode, LockName};
-use datum::{SqlError, Timestamp, TypeKind, Value, error_code};
+use datum::{SqlError, SqlMode, Timestamp, TypeKind, Value, error_code};
 use definition::RowMaker;
 use engine::WaitPolicy;
 use instance::replication::SkippedErrors;
-use schema::{ColumnDef, ColumnDefault};
+use schema::{ColumnDef, ColumnDefault, TableDef};
 use table::{ChangeOutcome, ReadyTable};
+use variables::Setting;
 
 use super::ApplierSession;
 use super::columns::{Columns, default_of};
@@ -50,10 +51,27 @@ impl ApplierSession {
             .iter()
             .any(|one| matches!(one.default, ColumnDefault::Expression { .. }));
         let maker = match columns.has_generated || has_defaults {
-            true => Some(self.row_maker(&columns.table)?),
+            true => Some(self.forgiving_maker(&columns.table)?),
             false => None,
         };
         Ok(MappedTable { columns, table, maker })
+    }
+
+    /// Who computes what the events do not say. What the source has taken with a warning, as INSERT IGNORE and modes that are not strict
+    /// do, is no error here: nobody refuses a statement any more, and MySQL's applier does not either.
+    fn forgiving_maker(&mut self, table: &Arc<TableDef>) -> Result<TableRowMaker, SqlError> {
+        let mode = self.settings().sql_mode;
+        let named = |is_wanted: &dyn Fn(&str) -> bool| {
+            let has = SqlMode::NAMED.iter().filter(|(flag, name)| mode.0 & flag.0 != 0 && is_wanted(name));
+            Setting::text(&has.map(|(_, name)| *name).collect::<Vec<_>>().join(","))
+        };
+        let (forgiving, whole) = (named(&|name| !name.starts_with("STRICT_")), named(&|_| true));
+        self.variables_mut().set_by_name("sql_mode", forgiving);
+        self.refresh_settings();
+        let maker = self.row_maker(table);
+        self.variables_mut().set_by_name("sql_mode", whole);
+        self.refresh_settings();
+        maker
     }
 
     /// Locks a table that was mapped for an earlier transaction.
