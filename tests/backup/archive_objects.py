@@ -21,6 +21,7 @@ import urllib.request
 from place import Place, told
 from oracle import Oracle
 
+AGAIN = "is archived in s3://backups/archive/one again"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -63,6 +64,10 @@ def disturb(options, place, store):
         began = time.time()
         place.server.start()
         print(f"started in {time.time() - began:.1f} s{' while the store is away' if number == 0 else ''}", flush=True)
+        if number == 0:
+            until = time.time() + options.away + 60
+            while AGAIN not in log_of(place) and time.time() < until:
+                time.sleep(0.5)
     time.sleep(part)
     if options.kills == 0:
         store.go_away(options.away)
@@ -94,7 +99,7 @@ def run(options):
     time.sleep(3)
     log = log_of(place)
     gaps = log.count("lacks the log")
-    for wanted in ["cannot be archived in s3://", "is archived in s3://backups/archive/one again"]:
+    for wanted in ["cannot be archived in s3://", AGAIN]:
         if wanted not in log:
             place.fault(f"the server's log has no line with '{wanted}'")
     code, said = told("verify", options.archive)

@@ -37,6 +37,8 @@ const LOOK_US: u64 = 1_000_000;
 pub enum Severity {
     /// It goes on as it should.
     Note,
+    /// What was told as an error is over: who saw that sees this.
+    Over,
     /// Something is to be done about it.
     Error,
 }
@@ -381,7 +383,8 @@ impl Writing<'_> {
     fn tell_success(&mut self) {
         self.rest_us = RETRY_US;
         if self.failing.take().is_some() {
-            self.archive.note(&format!("the log is archived in {} again", self.archive.config.name));
+            let line = format!("the log is archived in {} again", self.archive.config.name);
+            (self.archive.config.tell)(Severity::Over, &line);
         }
     }
 

@@ -69,6 +69,7 @@ impl ArchivePlan {
         let Some((path, disk)) = &self.folder else { return Ok(None) };
         let tell = |severity: Severity, line: &str| match severity {
             Severity::Note => log::note(line),
+            Severity::Over => log::warning(line),
             Severity::Error => log::error(line),
         };
         let config = ArchiveConfig {
