@@ -60,6 +60,11 @@ impl Bucket {
         Bucket { attempts, ..self }
     }
 
+    /// Gives how many there were.
+    pub(crate) fn set_attempts(&mut self, attempts: u32) -> u32 {
+        std::mem::replace(&mut self.attempts, attempts)
+    }
+
     /// With a connection of its own.
     pub(crate) fn another(&self) -> Bucket {
         let (settings, connector) = (self.settings.clone(), self.connector.clone());

@@ -35,7 +35,7 @@ const EOPNOTSUPP: i32 = 95;
 pub enum Patience {
     /// For a command: about a quarter of a minute.
     Command,
-    /// For who tries again later anyway: a moment.
+    /// For who tries again later anyway: three seconds. Parts of files are read as for a command, since statements wait for these.
     Server,
 }
 
@@ -79,7 +79,7 @@ impl Folder {
     pub fn of(settings: &Settings, at: &Location, patience: Patience) -> Result<Arc<Folder>> {
         let attempts = match patience {
             Patience::Command => crate::bucket::ATTEMPTS,
-            Patience::Server => 3,
+            Patience::Server => 5,
         };
         let store = Store::of(settings, at.clone(), attempts)?;
         let at = store.at().clone();
@@ -276,7 +276,7 @@ impl Stored {
                 Some((last, bytes)) if *last == part => bytes,
                 last => {
                     *last = None;
-                    let bytes = store.read(&part.name(name))?;
+                    let bytes = store.patiently(|store| store.read(&part.name(name)))?;
                     if bytes.len() as u64 != part.end - part.start {
                         let what = format!("{}: it has another length than its name says", part.name(name));
                         return Err(Failure::Refused(what));

@@ -97,6 +97,14 @@ impl Store {
         self.good(&Request::new("GET", &at))
     }
 
+    /// What it does is tried as often as for a command.
+    pub(crate) fn patiently<T>(&mut self, work: impl FnOnce(&mut Store) -> T) -> T {
+        let attempts = self.bucket.set_attempts(ATTEMPTS);
+        let done = work(self);
+        self.bucket.set_attempts(attempts);
+        done
+    }
+
     pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> std::result::Result<(), Failure> {
         let at = self.at.inside(name);
         self.good(&Request { payload: bytes, ..Request::new("PUT", &at) }).map(drop)

@@ -275,6 +275,10 @@ fn a_folder_has_files_that_grow_and_files_that_are_replaced() {
             file.sync_all().await.expect("nothing is left");
         }
         assert_eq!(content(&*folder, "x.log").await, all);
+        let file = folder.open("x.log", OpenOptions::existing()).await.expect("it is there");
+        let now = store.lock().expect("sound").requests;
+        store.lock().expect("sound").faults.extend((now + 1..now + 7).map(|at| (at, Fault::Busy)));
+        file.read_at(0, IoBuf::for_overwriting(10)).await.1.expect("it is read in the end");
         assert_eq!(folder.list("").await.expect("a list"), ["manifest", "x.log"]);
         let count = store.lock().expect("sound").objects.len();
         assert!(count < 10, "{count} objects");
@@ -293,9 +297,9 @@ fn a_folder_has_files_that_grow_and_files_that_are_replaced() {
 fn a_folder_tells_a_store_that_is_away_from_one_that_refuses() {
     let at = Location::parse("s3://backups/log").expect("valid");
     let (settings, _) =
-        start(Store { faults: (1..=3).map(|at| (at, Fault::Busy)).collect(), ..Store::default() });
+        start(Store { faults: (1..=5).map(|at| (at, Fault::Busy)).collect(), ..Store::default() });
     let folder = Folder::of(&settings, &at, Patience::Server).expect("a folder");
-    let away = block_on(folder.list("")).expect_err("three times busy");
+    let away = block_on(folder.list("")).expect_err("five times busy");
     assert_eq!(away.kind, IoErrorKind::Os(70), "{away}");
     assert_eq!(block_on(folder.list("")), Ok(Vec::new()));
     // Nobody listens there any more.
