@@ -38,10 +38,8 @@ impl Planner<'_> {
         let mut groups = bound.groups.take().unwrap_or_default();
         let explicit = !groups.is_empty();
         let single = !explicit;
-        if single {
-            // One row has no order, so that ORDER BY may name any column.
-            bound.order_by.clear();
-        }
+        // One row has no order, so that ORDER BY may name any column.
+        bound.order_by.retain(|_| explicit);
         let conditions = std::mem::take(&mut bound.conditions);
         let extremes = if single { extremes_of(block) } else { Vec::new() };
         let wanted = if extremes.is_empty() { wanted_groups(block, &groups) } else { None };
