@@ -12,7 +12,7 @@ const BATCH_COUNT: usize = 3;
 const BATCH_SESSIONS: usize = 100;
 /// A session's task, its statements' ids and types, its transaction. Plans and texts are shared by all sessions:
 /// copies of them would take five times this.
-const SESSION_BYTES_MAX: u64 = 56 * 1024;
+const SESSION_BYTES_MAX: u64 = 52 * 1024;
 
 /// The shapes of statements that common benchmarks and applications prepare for each of their tables; `?` are
 /// integers.
