@@ -131,6 +131,7 @@ impl KeyRange {
             }
             None => None,
         };
+        debug_assert!(upper.as_deref().is_none_or(|upper| upper > prefix), "a range ends behind its prefix");
         KeyRange { lower: Some(prefix.to_vec()), lower_excluded: false, upper, upper_excluded: true }
     }
 }
@@ -161,6 +162,7 @@ impl EntryBatch {
         self.bytes.clear();
         self.ends.clear();
         self.last_is_unlocked = false;
+        self.check();
     }
 
     /// How many entries there are.
@@ -180,6 +182,7 @@ impl EntryBatch {
 
     /// Adds an entry.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        debug_assert!(!self.last_is_unlocked, "what was not locked is dealt with before more is added");
         if self.counts_only {
             self.counted += 1;
             return;
@@ -188,13 +191,21 @@ impl EntryBatch {
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.ends.push((key_end, self.bytes.len()));
+        self.check();
     }
 
+    /// What holds between two calls.
+    fn check(&self) {
+        let end = self.ends.last().map_or(0, |(_, end)| *end);
+        debug_assert_eq!(end, self.bytes.len(), "the entries are all of the bytes");
+        debug_assert!(self.ends.is_empty() || self.counted == 0, "entries are kept or counted, not both");
+    }
     pub(crate) fn counts_only(&self) -> bool {
         self.counts_only
     }
 
     pub(crate) fn push_unlocked(&mut self, key: &[u8], value: &[u8]) {
+        debug_assert!(!self.counts_only, "only plain reads count, and they lock nothing");
         self.push(key, value);
         self.last_is_unlocked = true;
     }
@@ -205,6 +216,7 @@ impl EntryBatch {
 
     /// True for an entry that a locking cursor returned without its lock.
     pub fn is_unlocked(&self, index: usize) -> bool {
+        debug_assert!(index < self.len(), "the entry is in the batch");
         self.last_is_unlocked && index + 1 == self.len()
     }
 
@@ -212,6 +224,7 @@ impl EntryBatch {
     pub fn get(&self, index: usize) -> (&[u8], &[u8]) {
         let start = if index == 0 { 0 } else { self.ends[index - 1].1 };
         let (key_end, value_end) = self.ends[index];
+        debug_assert!(start <= key_end && key_end <= value_end, "key and value follow the entry before");
         (&self.bytes[start..key_end], &self.bytes[key_end..value_end])
     }
 

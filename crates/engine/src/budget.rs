@@ -42,6 +42,14 @@ const PAGE_LOG_LOG_SHARE: u64 = 8;
 const REDO_POOL_SHARE: u64 = 2;
 const REDO_MEMORY_MIN: u64 = 64 << 10;
 
+const _: () = assert!(UNDO_MEMORY_MIN <= UNDO_MEMORY_MAX, "the bounds of a share are in order");
+// What running transactions, leaves and pages may have to be logged again must leave the half of the log that
+// `Engine::is_roomy` wants free.
+const _: () = assert!(
+    16 / UNDO_LOG_SHARE + 16 / LATE_LOG_SHARE + 16 / PAGE_LOG_LOG_SHARE <= 8,
+    "what is logged again fits into half of the log"
+);
+const _: () = assert!(AGE_EIGHTHS < 8, "dirty pages do not hold back all of the log");
 /// The sizes asked for, and what follows from them.
 pub(crate) struct Budgets {
     pool_bytes: AtomicU64,
@@ -130,6 +138,7 @@ fn at_least_a_log(bytes: u64) -> u64 {
 
 /// The size at which the log refuses what does not come from recovery or rollback.
 pub(crate) fn log_bytes_max(redo_bytes: u64) -> u64 {
+    debug_assert!(redo_bytes >= LOG_BYTES_MIN, "it is the capacity of a log");
     redo_bytes * LOG_SLACK
 }
 
@@ -139,11 +148,15 @@ pub(crate) fn wal_options(options: &EngineOptions) -> WalOptions {
     let redo_bytes = at_least_a_log(options.redo_capacity_bytes);
     let segment_bytes = (redo_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
     let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
+    assert!(segment_bytes > 0 && segment_bytes.is_multiple_of(BLOCK), "a segment is made of blocks");
+    assert!(group_bytes_max as u64 <= segment_bytes / 4, "a group fits into a segment");
+    let reserve_bytes = segment_bytes / 4;
+    assert!(reserve_bytes < redo_bytes, "the reserve is a part of the log");
     WalOptions {
         directory: LOG_DIRECTORY.into(),
         segment_bytes,
         capacity_bytes: log_bytes_max(redo_bytes),
-        reserve_bytes: segment_bytes / 4,
+        reserve_bytes,
         buffer_bytes: (redo_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
         group_bytes_max,
         flush_mode: flush_mode(options.flush_at_commit),

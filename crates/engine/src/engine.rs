@@ -82,7 +82,10 @@ impl Engine {
 
     /// Makes everything durable that was logged before, whatever `innodb_flush_log_at_trx_commit` is.
     pub async fn flush_log(&self) -> Result<(), EngineError> {
-        self.wal.wait_durable(self.wal.end_lsn()).await.map_err(|error| self.log_failed(&error))
+        let end = self.wal.end_lsn();
+        self.wal.wait_durable(end).await.map_err(|error| self.log_failed(&error))?;
+        debug_assert!(self.wal.durable_lsn() >= end, "what was waited for is durable");
+        Ok(())
     }
 
     pub(crate) fn start_writer(&self, isolation: Isolation, label: u64) -> Arc<TransactionState> {
@@ -105,6 +108,7 @@ impl Engine {
         self.versions.snapshots.register(|| {
             // First the bound: writers that start in between only have higher first LSNs.
             let low_lsn = self.writers.low_lsn();
+            debug_assert!(low_lsn <= self.wal.end_lsn().0, "no page is newer than the log");
             Snapshot { lsn: self.visible_lsn(), low_lsn }
         })
     }

@@ -45,6 +45,10 @@ use wal::{Lsn, Wal};
 
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
+const _: () = assert!(
+    FIRST_USER_TREE > META_TREE.0 && FIRST_USER_TREE > TreeId::CATALOG.0 && META_TREE.0 != TreeId::CATALOG.0,
+    "each tree has a number of its own"
+);
 
 /// A smaller buffer pool could not hold the pages of a few operations at once.
 const POOL_FRAMES_MIN: u64 = 33;
@@ -216,6 +220,10 @@ impl Engine {
                 false => undone.push(work),
             }
         }
+        debug_assert!(
+            losers.is_empty() && prepared.is_empty() && active.is_empty(),
+            "each has its end to come"
+        );
         self.versions.history.lock().add_pending_chains(chains.iter().copied());
         self.life.recovering.store(false, Ordering::Relaxed);
         self.resume_drops(dropped, drops).await?;
@@ -351,6 +359,10 @@ impl Parts {
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
         let Parts { env, io, wal, pool, space, budgets } = self;
         let log_end = wal.end_lsn().0;
+        debug_assert!(
+            checkpoint.lsn <= log_end,
+            "the log begins with the checkpoint and goes on behind its end"
+        );
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
             locks: Locks::default(),

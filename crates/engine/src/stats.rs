@@ -258,6 +258,7 @@ impl Engine {
         let log = self.wal.stats();
         stats.checkpoint_lsn = self.checkpointer.checkpoint_lsn();
         stats.log_end_lsn = self.wal.end_lsn().0;
+        debug_assert!(stats.checkpoint_lsn <= stats.log_end_lsn, "a checkpoint is a place in the log");
         stats.log_durable_lsn = self.wal.durable_lsn().0;
         stats.log_written_lsn = log.written_lsn;
         stats.log_used_bytes = log.used_bytes;
@@ -276,6 +277,7 @@ impl Engine {
         stats.packed = self.pool.packed_stats();
         stats.pool_pages_misc = stats.packed.own_bytes() / pool.page_bytes;
         stats.pool_pages_total = pool.frames + stats.pool_pages_misc;
+        debug_assert!(pool.frames_free <= pool.frames, "free frames are some of them");
         stats.pool_pages_used = pool.frames - pool.frames_free;
         stats.pool_pages_dirty = pool.pages_dirty;
         stats.pool_oldest_dirty_lsn = pool.oldest_dirty_lsn;

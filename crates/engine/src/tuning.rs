@@ -65,6 +65,7 @@ impl Engine {
 
     /// `innodb_buffer_pool_dump_pct`: how many of the pages in memory the list names.
     pub fn set_hot_percent(&self, percent: u32) {
+        debug_assert!(percent <= 100, "the variable has bounds");
         self.pool.set_hot_percent(percent);
     }
 
@@ -75,6 +76,7 @@ impl Engine {
 
     /// `innodb_max_dirty_pages_pct`, as a share from 0 to 1.
     pub fn set_dirty_share_max(&self, share: f64) {
+        debug_assert!((0.0..=1.0).contains(&share), "the variable has bounds");
         self.pool.set_dirty_share_max(share);
     }
 

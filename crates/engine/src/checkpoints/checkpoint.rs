@@ -78,6 +78,7 @@ pub(crate) struct CheckpointPin {
 
 impl Checkpointer {
     pub fn new(capacity_bytes: u64, checkpoint_lsn: u64) -> Checkpointer {
+        debug_assert!(capacity_bytes > 0, "a log has room");
         Checkpointer {
             capacity_bytes: AtomicU64::new(capacity_bytes),
             due_lsn: AtomicU64::new(checkpoint_lsn + (capacity_bytes / CAPACITY_SHARE).max(1)),
@@ -92,12 +93,16 @@ impl Checkpointer {
 
     /// Pages are behind: the log from `from` on stays.
     pub fn hold_for_redo(&self, from: u64) {
-        *self.redo_hold.lock() = Some(RedoHold { from, done: None });
+        debug_assert!(from >= self.checkpoint_lsn(), "the log that redo needs is still there");
+        let before = self.redo_hold.lock().replace(RedoHold { from, done: None });
+        debug_assert!(before.is_none(), "redo begins once");
     }
 
     /// No page is behind any more, and the log ends here or later.
     pub fn redo_is_done(&self, end: Lsn) {
         if let Some(hold) = &mut *self.redo_hold.lock() {
+            debug_assert!(hold.done.is_none(), "redo ends once");
+            debug_assert!(end.0 >= hold.from, "the log ends behind what redo has needed");
             hold.done = Some(end);
         }
     }
@@ -126,6 +131,7 @@ impl Checkpointer {
 
     /// The next checkpoint is due at once, for it may be late by the new measure.
     pub fn set_capacity(&self, bytes: u64) {
+        debug_assert!(bytes > 0, "a log has room");
         self.capacity_bytes.store(bytes, Ordering::Relaxed);
         self.due_lsn.store(0, Ordering::Relaxed);
     }
@@ -161,6 +167,7 @@ impl Drop for CheckpointPin {
     fn drop(&mut self) {
         let mut pins = self.engine.checkpointer.pins.lock();
         let count = pins.get_mut(&self.lsn).expect("it was pinned");
+        debug_assert!(*count > 0, "a pin counts until it is dropped");
         *count -= 1;
         if *count == 0 {
             pins.remove(&self.lsn);
@@ -173,7 +180,8 @@ pub(crate) struct CheckpointTurn<'a>(&'a AtomicBool);
 
 impl Drop for CheckpointTurn<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        let was_taken = self.0.swap(false, Ordering::AcqRel);
+        debug_assert!(was_taken, "a turn ends once");
     }
 }
 
@@ -196,7 +204,8 @@ impl Engine {
         self.spawn("checkpoint", |engine| async move {
             let result = engine.checkpoint_until_roomy().await;
             engine.checkpointer.is_due.store(false, Ordering::Relaxed);
-            engine.checkpointer.running.store(false, Ordering::Release);
+            let was_running = engine.checkpointer.running.swap(false, Ordering::AcqRel);
+            debug_assert!(was_running, "one task makes checkpoints");
             result
         });
     }
@@ -290,6 +299,7 @@ impl Engine {
     }
 
     async fn checkpoint_in_turn(&self, capacity_bytes: u64, clean: bool) -> Result<(), EngineError> {
+        debug_assert!(self.checkpointer.writing.load(Ordering::Relaxed), "checkpoints are made in turns");
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         let far_back = |share: u64| Lsn(start.0.saturating_sub(capacity_bytes / share));
@@ -316,6 +326,9 @@ impl Engine {
         if checkpoint_lsn <= self.checkpointer.checkpoint_lsn() && !clean {
             return Ok(());
         }
+        assert!(self.wal.durable_lsn() >= durable, "the log is durable before a superblock relies on it");
+        assert!(checkpoint_lsn <= durable.0, "recovery starts in the log that is durable");
+        assert!(checkpoint_lsn >= self.checkpointer.checkpoint_lsn(), "the log before a checkpoint is gone");
         let superblock = Superblock {
             checkpoint_lsn,
             known_durable_lsn: durable.0,
@@ -327,7 +340,8 @@ impl Engine {
         };
         let written = self.pool.store().write_superblock(&superblock.encode()).await;
         written.map_err(|error| self.pool_error(error.into()))?;
-        self.checkpointer.checkpoint_lsn.store(checkpoint_lsn, Ordering::Release);
+        let before_lsn = self.checkpointer.checkpoint_lsn.swap(checkpoint_lsn, Ordering::AcqRel);
+        debug_assert!(before_lsn <= checkpoint_lsn, "nobody else has made a checkpoint meanwhile");
         self.stats.checkpoints.fetch_add(1, Ordering::Relaxed);
         self.wal.truncate_before(Lsn(checkpoint_lsn));
         self.events.call();
@@ -344,6 +358,7 @@ impl Engine {
                 let history = self.versions.history.lock();
                 let chains: Vec<u64> = history.pending_chains(from).take(CHAINS_PER_RECORD).collect();
                 let Some(last) = chains.last().copied() else { return Ok(()) };
+                debug_assert!(last >= from, "the list goes on by page number");
                 let record = LogRecord::PendingFrees { chains };
                 let mut group = WalGroup::new();
                 group.push_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
@@ -360,6 +375,7 @@ impl Engine {
     /// Waits for room for a group of a checkpoint. It has to be the size of the very group that was refused: room for less
     /// may be there all the time, and then nobody else would get a turn to make more.
     pub(crate) async fn wait_for_log_space(&self, bytes: usize) -> Result<(), EngineError> {
+        debug_assert!(bytes > 0, "a group that was refused has a size");
         let space = self.wal.wait_for_space(bytes, Priority::Reserve).await;
         space.map_err(|error| self.log_error(error))
     }

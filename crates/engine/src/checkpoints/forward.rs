@@ -62,6 +62,7 @@ impl Engine {
             let mut group = WalGroup::new();
             let mut next = from;
             for change in undo.iter().filter(|change| change.sequence >= from) {
+                debug_assert!(change.sequence >= next, "changes are in the order of their numbers");
                 self.encode_undo(state, change, &mut group);
                 next = change.sequence + 1;
                 if group.encoded_len() > CHUNK_BYTES {
@@ -94,6 +95,11 @@ impl Engine {
                     Before::Record(record) => &**record,
                     Before::Absent => &[],
                 };
+                debug_assert_eq!(
+                    *operation == Operation::Insert,
+                    before == Before::Absent,
+                    "only an insert has nothing to put back"
+                );
                 push(*operation, name.tree, &name.key, image);
             }
             UndoItem::Tree { tree, root } => {

@@ -37,6 +37,14 @@ struct Pending {
     after_write: u64,
 }
 
+impl Shard {
+    /// What holds of a tree between two calls.
+    fn check(&self, tree: TreeId) {
+        let Some(pending) = self.pending.get(&tree) else { return };
+        debug_assert!(pending.since <= pending.after_write, "writing the row moves the LSN forward");
+        debug_assert!(self.marks.contains_key(&tree), "what is pending is a mark");
+    }
+}
 impl Marks {
     fn shard(&self, tree: TreeId) -> &Mutex<Shard> {
         &self.shards[tree.0 as usize % SHARDS]
@@ -58,12 +66,14 @@ impl Marks {
         let pending = shard.pending.entry(tree).or_insert(Pending { since: lsn, after_write: lsn });
         pending.since = pending.since.min(lsn);
         pending.after_write = pending.after_write.min(lsn);
+        shard.check(tree);
     }
 
     /// The mark that the tree's row has.
     pub fn restore(&self, tree: TreeId, mark: u128) {
         if mark > 0 {
-            self.shard(tree).lock().marks.insert(tree, mark);
+            let before = self.shard(tree).lock().marks.insert(tree, mark);
+            debug_assert!(before.is_none_or(|before| before <= mark), "a mark only grows");
         }
     }
 
@@ -112,6 +122,7 @@ impl Marks {
             }
             since => pending.since = since,
         }
+        shard.check(tree);
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) const AGE_EIGHTHS: u64 = 3;
 /// The parts are old one after the other, the first from here on: a stop, or a crash, makes all logs equally old.
 const FIRST_AGE_EIGHTHS: u64 = 2;
 
+const _: () =
+    assert!(0 < FIRST_AGE_EIGHTHS && FIRST_AGE_EIGHTHS < AGE_EIGHTHS, "parts come due one after the other");
 /// They are looked at whenever the log has grown by this share of its capacity.
 const STEP_SHARE: u64 = 1024;
 
@@ -68,7 +70,8 @@ impl Engine {
         self.spawn("renew page logs", move |engine| async move {
             let renewed = engine.renew_page_logs(limit).await;
             engine.pool.write_logged_before(limit);
-            engine.renewal.is_running.store(false, Ordering::Release);
+            let was_running = engine.renewal.is_running.swap(false, Ordering::AcqRel);
+            debug_assert!(was_running, "one task renews logs");
             for page in renewed?.into_iter().take(OUTDATED_PAGES) {
                 engine.pool.write_absent(page).await.map_err(|error| engine.pool_error(error))?;
             }
@@ -130,6 +133,7 @@ impl Engine {
 
 /// Where the log of this capacity begins in which the logs of one part are not old yet.
 fn part_limit(log_end: u64, capacity: u64, part: usize) -> Lsn {
+    debug_assert!(part < PAGE_LOG_PARTS, "the part is one of them");
     let (parts, part) = (PAGE_LOG_PARTS as u64, part as u64);
     let eighths_times_parts = FIRST_AGE_EIGHTHS * parts + (AGE_EIGHTHS - FIRST_AGE_EIGHTHS) * (part + 1);
     Lsn(log_end.saturating_sub(capacity / (8 * parts) * eighths_times_parts))

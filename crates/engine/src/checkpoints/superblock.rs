@@ -18,6 +18,7 @@ use pagestore::PageId;
 const FORMAT_VERSION: u32 = 4;
 /// The oldest that can be read.
 const FORMAT_VERSION_MIN: u32 = 1;
+const _: () = assert!(FORMAT_VERSION_MIN <= FORMAT_VERSION, "what is written can be read");
 pub(crate) const SUPERBLOCK_BYTES: usize = 49;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) struct Superblock {
 
 impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
+        assert!(self.checkpoint_lsn <= self.known_durable_lsn, "recovery starts in the log that is durable");
+        assert!(self.page_size_bytes.is_power_of_two(), "pages have a size that the store takes");
         let mut bytes = Vec::with_capacity(SUPERBLOCK_BYTES);
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         for number in [
@@ -47,6 +50,7 @@ impl Superblock {
         bytes.extend_from_slice(&self.page_size_bytes.to_le_bytes());
         bytes.push(u8::from(self.clean));
         assert_eq!(bytes.len(), SUPERBLOCK_BYTES);
+        debug_assert_eq!(Superblock::decode(&bytes).as_ref(), Ok(self), "what is written can be read");
         bytes
     }
 

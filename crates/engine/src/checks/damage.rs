@@ -35,6 +35,7 @@ impl Damage {
         let mut met = self.met.lock();
         if met.pages.len() < PAGES_MAX && met.pages.insert(corrupt.page) {
             met.news.push(corrupt);
+            debug_assert!(met.news.len() <= met.pages.len(), "each page is told once");
         }
     }
 }
@@ -118,6 +119,7 @@ impl Engine {
         if corrupt.fault == PageFault::Lost {
             return Ok(());
         }
+        debug_assert!(!self.space.is_reserved(corrupt.page), "the space map is nobody's to give up");
         let replaced = self.pool.run(|| {
             let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
             plan(&mut mtr)?;

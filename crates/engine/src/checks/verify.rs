@@ -122,6 +122,7 @@ impl Engine {
         report.records += records;
         report.ghosts += ghosts;
         report.long_values += stubs.len() as u64;
+        debug_assert!(self.pool.page_bytes() > OVERFLOW_HEADER_BYTES, "an overflow page has data");
         let page_data_bytes = (self.pool.page_bytes() - OVERFLOW_HEADER_BYTES) as u64;
         for stub in stubs {
             report.long_value_pages += stub.length.div_ceil(page_data_bytes);

@@ -87,7 +87,10 @@ impl Engine {
         // From here on the copy is complete as soon as it has the log of this moment.
         let end = self.wal.end_lsn();
         self.wal.wait_durable(end).await.map_err(|error| self.log_failed(&error))?;
+        debug_assert!(self.wal.durable_lsn() >= end, "what was waited for is durable");
         let to = self.wal.continue_copy(&mut log).await.map_err(copy_error)?;
+        assert!(to >= end, "a copy has the log up to the moment at which its last page was copied");
+        assert!(to >= from, "a copy has the log that its opening reads");
         let backup = Backup {
             from_lsn: from.0,
             to_lsn: to.0,
@@ -110,6 +113,10 @@ impl Engine {
             self.pool.store().read_superblock().await.map_err(|error| self.pool_error(error.into()))?;
         let record = record.ok_or_else(|| EngineError::Io { what: "there is no checkpoint yet".into() })?;
         let superblock = Superblock::decode(&record).map_err(|what| EngineError::Corrupt { what })?;
+        debug_assert!(
+            superblock.checkpoint_lsn >= self.checkpointer.checkpoint_lsn(),
+            "the checkpoint that counts is on disk"
+        );
         let pin = self.wal.pin(Lsn(superblock.checkpoint_lsn));
         // Whoever takes events says how far they are: a restore can tell commits apart from there on.
         self.events.call();

@@ -161,16 +161,28 @@ impl BackupRecord {
         let mut bytes = Vec::new();
         match self {
             BackupRecord::Head(head) => {
+                assert!(head.id != 0, "0 is the name of no backup");
+                debug_assert_eq!(
+                    BackupHead::of_numbers(head.numbers()),
+                    Some(*head),
+                    "what is written can be read"
+                );
                 bytes.push(HEAD);
                 head.numbers().iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
             }
             BackupRecord::Pages { ids, images } => {
+                assert!(!ids.is_empty(), "a part of pages has some");
+                assert!(images.len().is_multiple_of(ids.len()), "images have one size");
                 bytes.reserve(5 + 8 * ids.len() + images.len());
                 bytes.push(PAGES);
                 put_ids(&mut bytes, ids.iter().map(|id| id.0));
                 bytes.extend_from_slice(images);
             }
             BackupRecord::Log(piece) => {
+                assert!(
+                    piece.start().is_multiple_of(env::DIRECT_ALIGNMENT),
+                    "a piece begins at the border of a block"
+                );
                 bytes.reserve(9 + piece.bytes().len());
                 bytes.push(LOG);
                 bytes.extend_from_slice(&piece.start().to_le_bytes());
@@ -229,6 +241,7 @@ impl BackupRecord {
 }
 
 fn put_ids(bytes: &mut Vec<u8>, ids: impl ExactSizeIterator<Item = u64>) {
+    assert!(u32::try_from(ids.len()).is_ok(), "a part names fewer pages");
     bytes.extend_from_slice(&(ids.len() as u32).to_le_bytes());
     ids.for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));
 }

@@ -77,6 +77,7 @@ impl Engine {
         let (superblock, pin) = self.begin_backup().await?;
         let store = self.pool.store();
         let tap = self.tap_with(superblock.checkpoint_lsn, pin);
+        debug_assert!(tap.place() <= superblock.checkpoint_lsn, "the log is taken from the checkpoint on");
         let point = store.begin_change_point().await.map_err(store_error)?;
         let changed = base.and_then(|base| store.changed_since(base.point));
         let page_size_bytes = store.page_size().bytes() as u64;
@@ -137,6 +138,7 @@ impl BackupStream {
                 return Ok(Some(BackupRecord::Log(piece)));
             }
             if let Step::Log(to) = self.step {
+                assert!(self.tap.place() >= to, "a backup ends with all the log that it needs");
                 self.step = Step::Over;
                 return Ok(Some(BackupRecord::End(self.end(to))));
             }
@@ -147,6 +149,7 @@ impl BackupStream {
                     let end = self.engine.wal.end_lsn();
                     let durable = self.engine.wal.wait_durable(end).await;
                     durable.map_err(|error| self.engine.log_failed(&error))?;
+                    debug_assert!(self.engine.wal.durable_lsn() >= end, "what was waited for is durable");
                     self.log_to = end.0;
                     self.step = Step::Log(end.0);
                 }
@@ -176,6 +179,7 @@ impl BackupStream {
             let reads = ids.chunk_by(|one, next| one.0 + 1 == next.0).count() as u64;
             let run = self.pace.begin();
             let CopiedImages { images, damaged } = store.copy_images(&ids).await.map_err(copy_error)?;
+            debug_assert_eq!(images.len(), ids.len(), "each page has its image");
             self.damaged.extend(damaged.iter().map(|page| page.0));
             self.progress.pages.fetch_add(ids.len() as u64, Ordering::Relaxed);
             let total = self.progress.pages.load(Ordering::Relaxed);
@@ -191,6 +195,11 @@ impl BackupStream {
                     kept.push(id);
                 }
             }
+            debug_assert_eq!(
+                bytes.len() as u64,
+                kept.len() as u64 * self.head.page_size_bytes,
+                "images are whole"
+            );
             if !kept.is_empty() {
                 return Ok(Some(BackupRecord::Pages { ids: kept, images: bytes }));
             }
@@ -198,6 +207,7 @@ impl BackupStream {
     }
 
     fn end(&self, to_lsn: u64) -> BackupEnd {
+        debug_assert!(to_lsn >= self.head.from_lsn, "a backup has the log that its opening reads");
         let store = self.engine.pool.store();
         let superblock = Superblock { known_durable_lsn: to_lsn, clean: false, ..self.superblock };
         BackupEnd {
@@ -216,11 +226,13 @@ impl Pages {
             Pages::From(next) => {
                 let end = page_count.min(next.0 + count as u64);
                 let ids = (next.0..end).map(PageId).collect();
+                debug_assert!(end <= next.0 + count as u64, "no more pages than one part takes");
                 *next = PageId(end.max(next.0));
                 ids
             }
             Pages::Listed(pages, next) => {
                 let end = pages.len().min(*next + count);
+                debug_assert!(*next <= end, "the list is taken from its beginning to its end");
                 let ids = pages[*next..end].to_vec();
                 *next = end;
                 ids

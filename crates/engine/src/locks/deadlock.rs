@@ -34,6 +34,7 @@ impl DeadlockDetector {
         let mut found = Vec::new();
         let turn = self.turn.lock();
         while let Some(cycle) = find_cycle(me, &blockers) {
+            debug_assert!(Arc::ptr_eq(&cycle[0], me), "a cycle begins with whose wait has closed it");
             let weigh = |member: &State| (member.weight(), !Arc::ptr_eq(member, me), member.id);
             let place = (0..cycle.len()).min_by_key(|place| weigh(&cycle[*place]));
             let place = place.expect("a cycle has members");
@@ -73,6 +74,7 @@ fn find_cycle(me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) 
                 return Some(path.into_iter().map(|(member, _)| member).collect());
             }
             Some(next) => {
+                debug_assert!(next.id != me.id, "two transactions have two numbers");
                 if visited.insert(next.id) {
                     let onward = edges(&next);
                     path.push((next, onward));

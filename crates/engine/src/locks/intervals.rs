@@ -102,6 +102,7 @@ impl Ranges {
 
     /// Adds a range, joined with those that it touches.
     pub fn add(&mut self, (mut low, mut high): Range) {
+        debug_assert!(reaches(&low, &high), "a range that is kept may have a key");
         let before = self.ends.range(..=Low(low.clone())).next_back();
         if let Some((start, end)) = before
             && reaches(&low, end)
@@ -120,7 +121,18 @@ impl Ranges {
             let start = start.clone();
             self.ends.remove(&start);
         }
-        self.ends.insert(Low(low), high);
+        let low = Low(low);
+        self.ends.insert(low.clone(), high);
+        debug_assert!(self.is_apart(&low), "no two ranges touch");
+    }
+
+    /// Whether the range that begins here touches neither of its neighbours.
+    fn is_apart(&self, low: &Low) -> bool {
+        let Some(high) = self.ends.get(low) else { return false };
+        let before = self.ends.range(..low).next_back();
+        let behind = self.ends.range((Bound::Excluded(low), Bound::Unbounded)).next();
+        before.is_none_or(|(_, end)| !reaches(&low.0, end))
+            && behind.is_none_or(|(start, _)| !reaches(&start.0, high))
     }
 }
 
@@ -152,6 +164,7 @@ impl IntervalLocks {
             // No key lies in it.
             return;
         }
+        debug_assert!(owner.is_active(), "who has ended protects nothing");
         let mut trees = self.trees.lock();
         let intervals = trees.entry(tree).or_default();
         let own = intervals.own(owner).unwrap_or_else(|| {
@@ -163,7 +176,9 @@ impl IntervalLocks {
         let before = ranges.len();
         ranges.add(range);
         // One more at most, or fewer.
-        self.count.fetch_add(ranges.len().wrapping_sub(before), SeqCst);
+        debug_assert!(ranges.len() <= before + 1, "a range is one interval, or makes another one longer");
+        let count = self.count.fetch_add(ranges.len().wrapping_sub(before), SeqCst);
+        debug_assert!(count >= before, "each interval is counted");
     }
 
     /// True when another transaction's interval forbids to insert `key` now.
@@ -180,6 +195,7 @@ impl IntervalLocks {
         let mut trees = self.trees.lock();
         let tree = trees.get_mut(&tree)?;
         tree.blockers(me, key).next()?;
+        debug_assert!(me.waiting().is_none(), "a transaction waits for one thing");
         let cell = WaitCell::new();
         tree.waiters.push(Waiter { transaction: me.clone(), cell: cell.clone() });
         Some(cell)
@@ -187,7 +203,9 @@ impl IntervalLocks {
 
     pub fn cancel(&self, tree: TreeId, cell: &Arc<WaitCell>) {
         if let Some(tree) = self.trees.lock().get_mut(&tree) {
+            let before = tree.waiters.len();
             tree.waiters.retain(|waiter| !Arc::ptr_eq(&waiter.cell, cell));
+            debug_assert!(before - tree.waiters.len() <= 1, "a request has one place");
         }
     }
 
@@ -219,7 +237,9 @@ impl IntervalLocks {
         let Some(entry) = trees.get_mut(&tree) else { return };
         if let Some(own) = entry.own(owner) {
             let own = entry.owners.swap_remove(own);
-            self.count.fetch_sub(own.ranges.len(), SeqCst);
+            let count = self.count.fetch_sub(own.ranges.len(), SeqCst);
+            debug_assert!(count >= own.ranges.len(), "each interval is counted");
+            debug_assert!(entry.own(owner).is_none(), "a transaction has one entry");
         }
         for waiter in entry.waiters.drain(..) {
             debug_assert!(waiter.transaction.id != owner.id, "a waiting transaction does not end");
@@ -236,6 +256,11 @@ pub(crate) fn contains(range: &Range, key: &[u8]) -> bool {
     let borrowed: (Bound<&[u8]>, Bound<&[u8]>) =
         (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice));
     borrowed.contains(key)
+}
+
+/// Whether the second range has every key of the first one.
+pub(super) fn is_within(inner: &Range, outer: &Range) -> bool {
+    Low(outer.0.clone()) <= Low(inner.0.clone()) && !ends_after(&inner.1, &outer.1)
 }
 
 /// No key lies between an interval that ends at `high` and one that starts at `low`.

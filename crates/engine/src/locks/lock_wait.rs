@@ -104,6 +104,8 @@ impl<'a> RegisteredWait<'a> {
         target: WaitTarget,
         cell: Arc<WaitCell>,
     ) -> RegisteredWait<'a> {
+        debug_assert!(state.is_active(), "who has ended waits for no lock");
+        debug_assert!(state.waiting().is_none(), "a transaction waits for one thing");
         let since_us = engine.env.clock.now_us();
         env::begin_wait(env::WaitCause::RowLock, || Some(env::WaitObject::Tree(target.tree().0)));
         state.set_waiting(Some(Waiting { target: target.clone(), cell: cell.clone(), since_us }));
@@ -139,6 +141,7 @@ impl Drop for RegisteredWait<'_> {
         // First of all: who waits behind this request must not be thought to wait for one that waits for nobody.
         self.cell.resolve(Outcome::GivenUp);
         self.state.set_waiting(None);
+        debug_assert!(self.cell.is_resolved(), "who leaves the queue has its outcome");
         match &self.target {
             // Whoever granted the lock has taken the request out of the queue.
             WaitTarget::Row(..) if self.cell.outcome() == Some(Outcome::Granted) => {}
@@ -146,7 +149,8 @@ impl Drop for RegisteredWait<'_> {
             WaitTarget::Gap(tree, _) => self.engine.locks.intervals.cancel(*tree, &self.cell),
         }
         let stats = &self.engine.stats;
-        stats.lock_waits_current.fetch_sub(1, Relaxed);
+        let waits = stats.lock_waits_current.fetch_sub(1, Relaxed);
+        debug_assert!(waits > 0, "each wait is counted until it ends");
         let time_us = stats.lock_wait.end(&*self.engine.env.clock, self.since_us);
         env::note_wait(env::WaitCause::RowLock, time_us);
     }

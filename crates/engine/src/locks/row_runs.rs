@@ -10,7 +10,7 @@
 //! that the scan sees, or sees that the number has gone on and asks again, and meets the claim. Runs exist from
 //! RepeatableRead on, where a scan's rows stay locked until the end and its gaps are protected. Called by `scan`.
 
-use crate::locks::intervals::{Low, Range, Ranges, contains, reaches};
+use crate::locks::intervals::{Low, Range, Ranges, contains, is_within, reaches};
 use crate::transactions::transaction_state::TransactionState;
 use crate::{LockMode, TreeId};
 use parking_lot::Mutex;
@@ -82,6 +82,8 @@ impl RowRuns {
             owners.push(OwnRuns { owner: owner.clone(), claim: None, shared, exclusive });
             owners.len() - 1
         });
+        debug_assert!(owner.is_active(), "who has ended claims nothing");
+        debug_assert!(owners[own].claim.is_none(), "a claim is settled before the next one");
         owners[own].claim = Some((range, mode));
         true
     }
@@ -91,8 +93,9 @@ impl RowRuns {
         let mut trees = self.trees.lock();
         let owners = trees.get_mut(&tree).expect("the tree was claimed");
         let own = owners.iter_mut().find(|own| Arc::ptr_eq(&own.owner, owner)).expect("it has claimed");
-        let (_, mode) = own.claim.take().expect("claimed before");
+        let (claimed, mode) = own.claim.take().expect("claimed before");
         if let Some(passed) = passed.filter(|(low, high)| reaches(low, high)) {
+            debug_assert!(is_within(&passed, &claimed), "a scan passes rows that it has claimed");
             own.ranges(mode).add(passed);
         }
     }
@@ -144,8 +147,14 @@ impl RowRuns {
         let mut trees = self.trees.lock();
         let Some(owners) = trees.get_mut(&tree) else { return };
         let before = owners.len();
-        owners.retain(|own| !Arc::ptr_eq(&own.owner, owner));
-        self.count.fetch_sub(before - owners.len(), SeqCst);
+        owners.retain(|own| {
+            let is_own = Arc::ptr_eq(&own.owner, owner);
+            debug_assert!(!is_own || own.claim.is_none(), "a claim is settled before its owner ends");
+            !is_own
+        });
+        debug_assert!(before - owners.len() <= 1, "a transaction has one entry");
+        let count = self.count.fetch_sub(before - owners.len(), SeqCst);
+        debug_assert!(count >= before - owners.len(), "each entry is counted");
         if owners.is_empty() {
             trees.remove(&tree);
         }

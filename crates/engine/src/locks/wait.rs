@@ -80,7 +80,10 @@ impl WaitCell {
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Outcome> {
         let mut state = self.state.lock();
         match state.outcome {
-            Some(outcome) => Poll::Ready(outcome),
+            Some(outcome) => {
+                debug_assert!(state.waker.is_none(), "whoever decides a wait takes its waker");
+                Poll::Ready(outcome)
+            }
             None => {
                 match &state.waker {
                     Some(known) if known.will_wake(context.waker()) => {}

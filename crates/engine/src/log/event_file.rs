@@ -41,7 +41,8 @@ impl EventFile {
 
     /// A record in the log names it now.
     pub(crate) fn named(&self) {
-        self.is_named.store(true, Ordering::Relaxed);
+        let before = self.is_named.swap(true, Ordering::Relaxed);
+        debug_assert!(!before, "one record names a file");
     }
 }
 
@@ -77,10 +78,12 @@ impl EventFileWriter {
     }
 
     async fn write(&mut self) -> Result<(), EngineError> {
+        debug_assert!(!self.pending.is_empty(), "a write has bytes");
         let (_, result) = self.file.write_at(self.made.bytes, IoBuf::copy_of(&self.pending)).await;
         result.map_err(io_error)?;
         self.made.bytes += self.pending.len() as u64;
         self.pending.clear();
+        debug_assert!(self.synced_bytes < self.made.bytes, "what is synced was written before");
         if self.made.bytes - self.synced_bytes >= SYNC_BYTES {
             self.file.sync().await.map_err(io_error)?;
             self.synced_bytes = self.made.bytes;
@@ -93,6 +96,7 @@ impl EventFileWriter {
         if !self.pending.is_empty() {
             self.write().await?;
         }
+        debug_assert!(self.pending.is_empty(), "a file is whole before it is named");
         self.file.sync_all().await.map_err(io_error)?;
         self.made.env.disk.sync_dir(DIRECTORY).await.map_err(io_error)?;
         Ok(self.made)

@@ -91,6 +91,7 @@ struct QueuedCommit {
 
 impl Queued {
     fn end_pieces(&mut self, first: u64) {
+        debug_assert!(self.open_pieces.contains_key(&first), "pieces end once");
         if let Some(count) = self.open_pieces.get_mut(&first) {
             *count -= 1;
             if *count == 0 {
@@ -103,6 +104,7 @@ impl Queued {
 impl EventQueue {
     fn push(&self, events: CommittedEvents, first_piece: Option<u64>) {
         let mut queued = self.queued.lock();
+        debug_assert!(queued.newest < events.lsn, "commits come in the order of the log");
         queued.bytes += events.bytes.len() as u64;
         queued.newest = events.lsn;
         queued.commits.push_back(QueuedCommit { events, first_piece });
@@ -138,6 +140,7 @@ pub(crate) struct LoggedPieces<'a> {
 impl LoggedPieces<'_> {
     /// Adds the last piece to the group of the record that makes the events count.
     pub fn push_to(&self, group: &mut WalGroup, txn: u64) {
+        debug_assert!(self.last_from <= self.bytes.len(), "pieces are parts of the events");
         let record = LogRecord::Events { is_last: true, bytes: &self.bytes[self.last_from..] };
         group.push_with(record.kind(), txn, |bytes| record.encode(bytes));
     }
@@ -151,7 +154,8 @@ impl LoggedPieces<'_> {
             stats.event_files.fetch_add(1, Ordering::Relaxed);
         }
         let events = CommittedEvents { lsn, bytes: self.bytes.clone() };
-        self.is_queued.store(true, Ordering::Relaxed);
+        let before = self.is_queued.swap(true, Ordering::Relaxed);
+        debug_assert!(!before, "events are queued once");
         self.engine.held_commits.arrived(lsn);
         self.engine.events.push(events, self.first_piece);
     }
@@ -202,6 +206,7 @@ impl Work {
 
     /// Events of a transaction that has changed nothing: they are a log group of their own.
     pub async fn append_events_alone(&mut self, events: FinishedEvents) -> Result<u64, EngineError> {
+        debug_assert!(!self.has_undo(), "the events of changes are in the group of their commit");
         let engine = self.engine.clone();
         let txn = self.state().id.0;
         let pieces = engine.log_pieces(txn, events).await?;
@@ -288,7 +293,9 @@ impl Engine {
             };
             let waited = self.wal.wait_until_durable(Lsn(first)).await;
             waited.map_err(|error| self.log_failed(&error))?;
-            return Ok(EventNews::Commits(self.take_durable_events()));
+            let taken = self.take_durable_events();
+            debug_assert!(!taken.is_empty(), "one task takes events, and the first of them is durable");
+            return Ok(EventNews::Commits(taken));
         }
     }
 
@@ -303,6 +310,7 @@ impl Engine {
             commit.first_piece.into_iter().for_each(|first| queued.end_pieces(first));
             taken.push(commit.events);
         }
+        debug_assert_eq!(queued.bytes == 0, queued.commits.is_empty(), "the bytes are those of the commits");
         drop(queued);
         self.events.room.wake_all();
         taken

@@ -47,6 +47,7 @@ const MARK: u8 = KIND_FIRST + 9;
 const EVENTS: u8 = KIND_FIRST + 10;
 const TIME: u8 = KIND_FIRST + 11;
 const EVENT_STATE: u8 = KIND_FIRST + 12;
+const _: () = assert!(btree::redo::RENEWED_LOG < KIND_FIRST, "the page layers use the kinds below");
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +123,24 @@ impl LogRecord<'_> {
 
     /// Appends the payload.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.encode_parts(out);
+        let payload = &out[start..];
+        debug_assert_eq!(decode(self.kind(), payload).as_ref(), Ok(self), "what is written can be read");
+        debug_assert!(payload.len() <= self.bytes_max(), "its writer has reserved room for it");
+    }
+
+    /// What writers reserve who have to know before.
+    fn bytes_max(&self) -> usize {
+        match self {
+            LogRecord::Undo { key, before, .. } => UNDO_BYTES + key.len() + before.len(),
+            LogRecord::Compensated { .. } => COMPENSATED_BYTES,
+            LogRecord::Mark { .. } => MARK_BYTES,
+            _ => usize::MAX,
+        }
+    }
+
+    fn encode_parts(&self, out: &mut Vec<u8>) {
         match self {
             LogRecord::Undo { operation, sequence, tree, key, before } => {
                 out.push(*operation as u8);

@@ -79,6 +79,7 @@ impl Engine {
     pub(crate) fn tap_with(self: &Arc<Self>, checkpoint_lsn: u64, hold: LogPin) -> LogTap {
         let files = self.wal.files();
         let place = files.place_before(Lsn(checkpoint_lsn));
+        debug_assert!(place <= checkpoint_lsn, "a segment begins before what is in it");
         LogTap { engine: self.clone(), files, place, held_from: place, hold }
     }
 
@@ -126,6 +127,8 @@ impl LogTap {
             let what = self.files.damaged(self.place, "durable log cannot be read").to_string();
             return Err(EngineError::Corrupt { what });
         };
+        debug_assert_eq!(piece.start(), self.place, "pieces follow one another");
+        debug_assert!(piece.end() <= durable, "only durable log is handed out");
         self.place = piece.next(self.files.segment_bytes());
         Ok(Some(piece))
     }
@@ -133,6 +136,7 @@ impl LogTap {
     /// The next piece is that at `place`, which is held.
     pub fn go_back_to(&mut self, place: u64) {
         assert!(place >= self.held_from, "only what is held is certainly there");
+        debug_assert!(place <= self.place, "a tap goes back to what it has given");
         self.place = place;
     }
 
@@ -143,6 +147,8 @@ impl LogTap {
 
     /// The log before `place` is not needed any more.
     pub fn release(&mut self, place: u64) {
+        debug_assert!(place >= self.held_from, "what was let go may be gone");
+        debug_assert!(place <= self.place, "what was not taken is still needed");
         self.held_from = place;
         self.hold.move_to(Lsn(place));
     }

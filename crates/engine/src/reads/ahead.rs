@@ -41,6 +41,8 @@ impl Engine {
         let found = pool.run(|| tree.leaves_ahead(pool, keys.clone(), LEAVES_AHEAD)).await;
         let ahead = found.map_err(|error| self.tree_error(&tree, error))?;
         let absent = pool.prefetch_near(&ahead.leaves);
+        debug_assert!(ahead.leaves.len() <= LEAVES_AHEAD, "no more leaves than were asked for");
+        debug_assert!(absent <= ahead.leaves.len(), "those are among the leaves");
         Ok(Expected { keys: ahead.keys, absent })
     }
 }

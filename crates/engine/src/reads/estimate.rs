@@ -58,6 +58,7 @@ impl Engine {
             // The same path in each attempt, or pages that are in memory would be preferred.
             let mut state = seed;
             let choose = |children: usize| {
+                debug_assert!(children > 0, "a node above leaves has children");
                 state = mixed(state);
                 (state % children as u64) as usize
             };

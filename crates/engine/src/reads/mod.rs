@@ -5,4 +5,5 @@ pub(crate) mod estimate;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod scan_access;
+mod scan_range;
 pub(crate) mod whole_tree;

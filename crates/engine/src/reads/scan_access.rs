@@ -111,6 +111,8 @@ impl Locks {
         record: &[u8],
         out: &mut EntryBatch,
     ) -> Result<Judged, Stop> {
+        debug_assert!(!self.in_runs || self.protects, "runs are of scans that protect what they pass");
+        debug_assert!(!self.tests || !self.protects, "strict scans wait for each record");
         let is_ghost = Record::decode(record) == Some(Record::Ghost);
         if is_ghost && !engine.has_versions(row) {
             engine.versions.ghosts.offer(&RowName { tree: row.tree, key: row.key.into() });
@@ -134,6 +136,7 @@ impl Locks {
     }
 
     fn lock(&self, engine: &Engine, row: RowPlace<'_>) -> Result<Attempt, Stop> {
+        debug_assert!(self.in_runs || !self.has_claim.load(Relaxed), "only runs are claimed");
         if self.has_claim.load(Relaxed)
             && let Some(newest_lsn) = engine.lock_claimed_row(&self.state, row, self.newest_allowed)?
         {
@@ -151,6 +154,7 @@ impl Locks {
         record: &[u8],
         out: &mut EntryBatch,
     ) -> Result<Judged, Stop> {
+        debug_assert!(self.tests, "other scans wait for the record");
         self.seen_lsn.fetch_max(engine.newest_commit_bound(row), Relaxed);
         engine.visible(row, u64::MAX, None, &self.state.passed_spills, |version| {
             let record = match version {

@@ -66,6 +66,7 @@ impl Engine {
     /// Frees all chains that records of a dropped tree refer to. The record becomes a ghost in the group that
     /// lists its chain as pending, so a crash leaves it in exactly one of the two places.
     pub(crate) async fn free_chains_of(&self, tree: &Tree) -> Result<(), EngineError> {
+        debug_assert!(self.trees.get(TreeId(tree.id.0)).is_none(), "nobody uses a tree that is being freed");
         let mut owners = Vec::new();
         self.each_record(tree, |key, value| {
             if stub_of(value).is_some() {

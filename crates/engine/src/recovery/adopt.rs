@@ -59,6 +59,7 @@ impl Engine {
         remains: Remains,
         from_lsn: u64,
     ) -> Result<Work, EngineError> {
+        debug_assert_eq!(self.versions.snapshots.len(), 0, "nobody reads before all are running again");
         let Remains { id, undo, spill, xid } = remains;
         let has_records = !undo.is_empty() || xid.is_some();
         let first_lsn = if has_records { from_lsn } else { self.wal.end_lsn().0 };
@@ -107,6 +108,7 @@ impl Engine {
 
     /// Undoes an adopted transaction while others work.
     pub(crate) fn undo_in_background(self: &Arc<Self>, mut work: Work) {
+        debug_assert!(work.state().prepared().is_none(), "a prepared transaction waits for its decision");
         let unfinished = UnfinishedTransaction { state: work.state(), trees: work.trees(), stuck: None };
         self.life.unfinished.transactions.lock().push(unfinished);
         self.spawn("undo", |engine| async move {
@@ -148,6 +150,10 @@ impl Unfinished {
 
     fn ended(&self, state: &Arc<TransactionState>, error: Option<&EngineError>) {
         let mut transactions = self.transactions.lock();
+        debug_assert!(
+            transactions.iter().any(|one| Arc::ptr_eq(&one.state, state)),
+            "it is listed until it has ended"
+        );
         match error {
             None => transactions.retain(|one| !Arc::ptr_eq(&one.state, state)),
             Some(error) => {

@@ -81,6 +81,10 @@ impl Engine {
                 return Ok(());
             }
             let Collected { now, through, given_up, .. } = self.collect(rest).await?;
+            debug_assert!(
+                through.is_none() || through >= rest.through,
+                "a round goes on where the last one ended"
+            );
             rest.taken.extend(now.keys());
             rest.taken.retain(|page| Some(*page) > through);
             self.pool.behind().hand_over(now);

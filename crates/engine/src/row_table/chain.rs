@@ -111,6 +111,16 @@ impl VersionChain {
     }
 
     pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before, deletes: bool) {
+        debug_assert!(
+            self.active_writer().is_none_or(|active| Arc::ptr_eq(active, &writer)),
+            "one transaction at a time has changed a row and not ended"
+        );
+        debug_assert!(
+            self.versions
+                .back()
+                .is_none_or(|newest| !newest.writer.is(&writer) || newest.sequence < sequence),
+            "the changes of a transaction are in the order of their numbers"
+        );
         if self.versions.capacity() == 0 {
             // Most rows change once before their versions are pruned.
             self.versions.reserve_exact(1);
@@ -119,12 +129,14 @@ impl VersionChain {
     }
 
     pub fn pop(&mut self) {
-        self.versions.pop_back().expect("the caller checked the newest version");
+        let popped = self.versions.pop_back().expect("the caller checked the newest version");
+        debug_assert!(popped.writer.state().is_some_and(|writer| writer.is_active()), "an end is not undone");
     }
 
     /// Takes out the version that `writer`, who is active, wrote as `sequence`.
     pub fn remove(&mut self, writer: &Arc<TransactionState>, sequence: u64) {
         if let Some(index) = self.find(writer, sequence) {
+            debug_assert!(writer.is_active(), "the versions of who has ended are pruned instead");
             self.versions.remove(index);
         }
     }
@@ -208,6 +220,7 @@ impl VersionChain {
     /// `visible_lsn` on: those between two versions that every snapshot sees alike and, unless it `keeps_voids`, those of
     /// rows that were made and deleted meanwhile.
     pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64, keeps_voids: bool) -> Thinned {
+        debug_assert!(snapshots.is_sorted(), "they are searched by halves");
         let mut dropped = Vec::new();
         let mut kept: VecDeque<Version> = VecDeque::with_capacity(1);
         let mut older_lsn = 0;
@@ -217,6 +230,7 @@ impl VersionChain {
                 continue;
             };
             // The image is what snapshots from the older version's commit to this one's see.
+            debug_assert!(older_lsn <= lsn, "versions are in the order of commits");
             let first = snapshots.partition_point(|snapshot| *snapshot < older_lsn);
             if snapshots.get(first).is_some_and(|snapshot| *snapshot < lsn) {
                 older_lsn = lsn;

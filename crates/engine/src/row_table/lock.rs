@@ -70,6 +70,10 @@ impl LockState {
             .all(|holder| holder.mode == LockMode::Shared && mode == LockMode::Shared)
     }
 
+    /// Whether an exclusive lock is held alone.
+    fn is_sound(&self) -> bool {
+        self.holders.len() <= 1 || self.holders.iter().all(|holder| holder.mode == LockMode::Shared)
+    }
     /// Adds or strengthens a hold. False when the transaction has ended meanwhile.
     pub fn hold(&mut self, transaction: &Arc<TransactionState>, mode: LockMode, name: &RowName) -> bool {
         self.hold_as(transaction, mode, false, name)
@@ -87,12 +91,14 @@ impl LockState {
                 holder.mode = mode;
             }
             holder.implied &= implied;
+            debug_assert!(self.is_sound(), "an exclusive lock has one holder");
             return true;
         }
         let remembered = transaction.remember_lock(name);
         if remembered {
             self.holders.push(Holder { transaction: transaction.clone(), mode, implied });
         }
+        debug_assert!(self.is_sound(), "an exclusive lock has one holder");
         remembered
     }
 
@@ -132,6 +138,10 @@ impl RowEntry {
         if let Some(holder) = self.lock.as_mut().and_then(|lock| lock.holder_mut(me)) {
             holder.mode = LockMode::Exclusive;
         }
+        debug_assert!(
+            self.lock.as_ref().is_none_or(|lock| lock.is_sound()),
+            "an exclusive lock has one holder"
+        );
     }
 
     /// True when a write by `me` has to wait.
@@ -141,6 +151,7 @@ impl RowEntry {
     }
 
     pub(super) fn try_lock(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Attempt {
+        debug_assert!(me.is_active(), "who has ended locks nothing");
         match self.versions.active_writer() {
             Some(writer) if Arc::ptr_eq(writer, me) => return Attempt::Granted { newest_lsn: 0 },
             Some(_) => return Attempt::Conflict,
@@ -202,6 +213,7 @@ impl RowEntry {
     pub(super) fn release(&mut self, me: &Arc<TransactionState>, name: &RowName) {
         let lock = self.lock_mut();
         lock.holders.retain(|holder| !Arc::ptr_eq(&holder.transaction, me));
+        debug_assert!(lock.mode_held(me).is_none(), "a transaction is one of the holders at most");
         lock.hand_over(name);
     }
 

@@ -9,10 +9,12 @@
 
 mod chain;
 mod lock;
+mod locking;
 mod name;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 
 pub(crate) use chain::{Before, Ended, Thinned, Unseen, Visible};
 pub(crate) use lock::{Attempt, Enqueued, LockAfterUndo};
@@ -177,6 +179,7 @@ impl RowTable {
     ) -> Prepared {
         let place = self.place(tree, key);
         let mut rows = place.shard.rows.lock();
+        debug_assert!(me.is_active(), "who has ended changes nothing");
         if self.moves() != moves {
             return Prepared::Moved;
         }
@@ -188,6 +191,7 @@ impl RowTable {
             entry.versions.push(me.clone(), sequence, before(), deletes);
             entry.strengthen(me);
         }
+        debug_assert!(entry.versions.newest_is(me, sequence), "a version is there before its page changes");
         Prepared::Ready(name.clone())
     }
 
@@ -223,6 +227,7 @@ impl RowTable {
 
     /// The row before the version that `writer` wrote as `sequence`.
     pub fn before(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) -> Before {
+        debug_assert!(writer.is_active(), "the changes of who has ended are no longer his");
         let place = self.place_of(name);
         let rows = place.shard.rows.lock();
         let entry = place.find(&rows).expect("a row that a transaction changed has an entry");
@@ -294,162 +299,6 @@ impl RowTable {
         entry.map_or(0, |entry| entry.versions.newest_commit_lsn())
     }
 
-    /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record
-    /// only after `Granted`.
-    pub fn try_lock(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) -> Attempt {
-        loop {
-            if let Some(attempt) = self.try_lock_unmoved(me, tree, key, mode, self.moves()) {
-                return attempt;
-            }
-        }
-    }
-
-    /// The same for rows that may be in a spill: see `moves`. `None`: ask the spills again.
-    pub fn try_lock_unmoved(
-        &self,
-        me: &Arc<TransactionState>,
-        tree: TreeId,
-        key: &[u8],
-        mode: LockMode,
-        moves: u64,
-    ) -> Option<Attempt> {
-        let place = self.place(tree, key);
-        let mut rows = place.shard.rows.lock();
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
-        if self.moves() != moves {
-            self.drop_if_empty(&place, &mut rows);
-            return None;
-        }
-        Some(entry.try_lock(me, name, mode))
-    }
-
-    /// Takes the lock or joins its queue.
-    #[cfg(test)]
-    pub fn enqueue(
-        &self,
-        me: &Arc<TransactionState>,
-        tree: TreeId,
-        key: &[u8],
-        mode: LockMode,
-    ) -> (RowName, Enqueued) {
-        loop {
-            if let Some(enqueued) = self.enqueue_unmoved(me, tree, key, mode, self.moves()) {
-                return enqueued;
-            }
-        }
-    }
-
-    /// The same for rows that may be in a spill: see `moves`. `None`: try from the start.
-    pub fn enqueue_unmoved(
-        &self,
-        me: &Arc<TransactionState>,
-        tree: TreeId,
-        key: &[u8],
-        mode: LockMode,
-        moves: u64,
-    ) -> Option<(RowName, Enqueued)> {
-        let locks_held = me.locks_held();
-        let place = self.place(tree, key);
-        let mut rows = place.shard.rows.lock();
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
-        if self.moves() != moves {
-            self.drop_if_empty(&place, &mut rows);
-            return None;
-        }
-        let enqueued = entry.enqueue(me, name, mode, locks_held);
-        Some((name.clone(), enqueued))
-    }
-
-    /// Makes the lock of a row explicit that `owner` has in its spill, for others to wait for. Does nothing when
-    /// the owner has ended.
-    pub fn hold_spilled(&self, owner: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) {
-        let place = self.place(tree, key);
-        let mut rows = place.shard.rows.lock();
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
-        entry.lock_mut().hold(owner, mode, name);
-        if entry.is_disposable()
-            && let Ok(row) = rows.find_entry(place.hash, |row| place.is_of(row))
-        {
-            row.remove();
-            self.removed(&place, &mut rows);
-        }
-    }
-
-    /// Forgets a version, and the writer's explicit lock if nobody waits for it: both are in the writer's spill.
-    pub fn forget_spilled(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) {
-        self.change(name, |entry| {
-            entry.versions.remove(writer, sequence);
-            entry.give_up_unwaited(writer);
-        });
-    }
-
-    /// Gives up a wait that nobody has granted; false when the lock was granted meanwhile.
-    pub fn cancel(&self, name: &RowName, cell: &Arc<crate::locks::wait::WaitCell>) {
-        self.change(name, |entry| entry.cancel(cell, name));
-    }
-
-    /// Releases the explicit lock of a transaction and hands it to whoever waits.
-    pub fn release(&self, me: &Arc<TransactionState>, name: &RowName) {
-        self.change(name, |entry| entry.release(me, name));
-    }
-
-    /// The transactions that keep `me` from the lock it waits for.
-    pub fn blockers(&self, me: &Arc<TransactionState>, name: &RowName) -> Vec<Arc<TransactionState>> {
-        let place = self.place_of(name);
-        let rows = place.shard.rows.lock();
-        place.find(&rows).map_or_else(Vec::new, |entry| entry.blockers(me))
-    }
-
-    /// How `holder` has locked a row explicitly.
-    pub fn held_mode(&self, holder: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
-        let place = self.place_of(name);
-        let rows = place.shard.rows.lock();
-        place.find(&rows).and_then(|entry| entry.held_mode(holder))
-    }
-
-    /// How `me` has locked a row that it has not changed, if nobody waits for that lock.
-    pub fn unwaited_lock(&self, me: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
-        let place = self.place_of(name);
-        let rows = place.shard.rows.lock();
-        place.find(&rows).and_then(|entry| entry.unwaited_lock(me))
-    }
-
-    /// Forgets that lock, which is in the spill of `me` now, unless somebody has begun to wait for it.
-    pub fn forget_spilled_lock(&self, me: &Arc<TransactionState>, name: &RowName) {
-        self.change(name, |entry| entry.forget_unwaited_lock(me));
-    }
-
-    /// Drops the versions that every snapshot from `horizon_lsn` on does not need; `dropped` is shown the images, of which
-    /// some own overflow pages. True when no versions remain: a ghost of this key may be removed from its page.
-    pub fn prune(&self, name: &RowName, horizon_lsn: u64, dropped: impl FnMut(&Before)) -> bool {
-        let mut is_empty = true;
-        self.change(name, |entry| {
-            entry.versions.prune(horizon_lsn, dropped);
-            is_empty = entry.versions.len() == 0;
-        });
-        is_empty
-    }
-
-    /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
-    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64, keeps_voids: bool) -> Thinned {
-        let mut thinned = Thinned { is_empty: true, ..Thinned::default() };
-        self.change(name, |entry| thinned = entry.versions.thin(snapshots, visible_lsn, keeps_voids));
-        thinned
-    }
-
-    /// Shows the versions that were committed at or before `lsn`, oldest first, each with its commit.
-    pub fn each_committed(&self, name: &RowName, lsn: u64, show: impl FnMut(Ended<&Before>)) {
-        let place = self.place_of(name);
-        let rows = place.shard.rows.lock();
-        let versions = place.find(&rows).into_iter().flat_map(|entry| entry.versions.committed_through(lsn));
-        versions.for_each(show);
-    }
-
-    /// Forgets those versions: they are in a run that can be seen.
-    pub fn forget_moved(&self, name: &RowName, lsn: u64) {
-        self.change(name, |entry| entry.versions.forget_through(lsn));
-    }
-
     /// A number for the row in the filters of runs.
     pub fn hash(&self, tree: TreeId, key: &[u8]) -> u64 {
         self.hasher.hash_one((tree.0, key))
@@ -485,7 +334,8 @@ impl RowTable {
 
     /// A row of the place's shard is gone.
     fn removed(&self, place: &Place<'_>, rows: &mut HashTable<Row>) {
-        place.count().fetch_sub(1, Ordering::AcqRel);
+        let before = place.count().fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before > 0, "each row with an entry is counted");
         if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
             rows.shrink_to(SHARD_ROWS_KEPT, |row| self.hash(row.name.tree, &row.name.key));
         }

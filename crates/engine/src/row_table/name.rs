@@ -16,6 +16,7 @@ const PREFIX_TREES: u64 = 1 << 63;
 impl RowName {
     /// The name of a unique prefix as a lock of its own, apart from any row with such a key.
     pub fn prefix_tree(tree: TreeId) -> TreeId {
+        debug_assert!(tree.0 & PREFIX_TREES == 0, "no tree has such a number");
         TreeId(tree.0 | PREFIX_TREES)
     }
 

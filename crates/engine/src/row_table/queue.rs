@@ -21,6 +21,10 @@ const LOCKS_COUNTED_MAX: u64 = 16;
 /// Holders that want more go first: nobody behind them can be served before them anyway.
 const UPGRADE_RANK: u64 = 0;
 const FIRST_RANK: u64 = HEAD_START * LOCKS_COUNTED_MAX + 1;
+const _: () = assert!(
+    FIRST_RANK - HEAD_START * LOCKS_COUNTED_MAX > UPGRADE_RANK,
+    "nobody goes before those who want more"
+);
 
 pub(super) struct Request {
     pub transaction: Arc<TransactionState>,
@@ -59,7 +63,8 @@ impl LockQueue {
     }
 
     fn insert(&mut self, rank: u64, request: Request) {
-        self.requests.insert((rank, self.arrivals), request);
+        let before = self.requests.insert((rank, self.arrivals), request);
+        debug_assert!(before.is_none(), "each arrival has a turn of its own");
         self.arrivals += 1;
     }
 
@@ -72,7 +77,9 @@ impl LockQueue {
     }
 
     pub fn remove(&mut self, cell: &Arc<WaitCell>) {
+        let before = self.requests.len();
         self.requests.retain(|_, request| !Arc::ptr_eq(&request.cell, cell));
+        debug_assert!(before - self.requests.len() <= 1, "a request has one turn");
     }
 
     /// In the order in which they will be served.

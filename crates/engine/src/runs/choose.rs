@@ -18,6 +18,7 @@ const JOINS_DIFFER: u64 = 2;
 
 /// More than so many of the newest runs are joined however different they are.
 const RUNS_UNLIKE: usize = 32;
+const _: () = assert!(RUNS_ALIKE <= RUNS_UNLIKE, "there are enough to reach back to so many");
 
 /// Runs that are to become one.
 pub(super) struct Join {
@@ -45,15 +46,21 @@ impl Runs {
         let sizes: Vec<Option<u64>> = live.iter().map(|run| run.is_free().then_some(run.bytes)).collect();
         let inputs = live[choose(&sizes, &joining)?].to_vec();
         let bytes = inputs.iter().map(|run| run.bytes).sum();
+        debug_assert!(inputs.len() > 1, "one run alone is not joined");
         inputs.iter().for_each(|run| run.is_busy.store(true, Ordering::Release));
         joining.push(bytes);
         Some(Join { inputs, bytes })
     }
 
     pub(super) fn end_join(&self, join: &Join) {
-        join.inputs.iter().for_each(|run| run.is_busy.store(false, Ordering::Release));
+        for run in &join.inputs {
+            let was_busy = run.is_busy.swap(false, Ordering::AcqRel);
+            debug_assert!(was_busy, "a run is in one join");
+        }
         let mut joining = self.joining.lock();
-        if let Some(index) = joining.iter().position(|bytes| *bytes == join.bytes) {
+        let index = joining.iter().position(|bytes| *bytes == join.bytes);
+        debug_assert!(index.is_some(), "a join ends once");
+        if let Some(index) = index {
             joining.swap_remove(index);
         }
     }

@@ -124,7 +124,9 @@ impl Runs {
     fn exchange(&self, old: &[Arc<Run>], new: Arc<Run>) {
         self.change(|live| {
             let is_old = |run: &Arc<Run>| old.iter().any(|old| Arc::ptr_eq(old, run));
+            let before = live.len();
             live.retain(|run| !is_old(run));
+            debug_assert_eq!(before - live.len(), old.len(), "who is joined stays until it is exchanged");
             let place = live.partition_point(|run| run.last_lsn < new.last_lsn);
             live.insert(place, new);
         });
@@ -161,6 +163,7 @@ impl<'a> Source<'a> {
 
     /// The value of that entry, which is passed.
     fn take(&mut self) -> Vec<u8> {
+        debug_assert!(self.at < self.leaf.len(), "its key was looked at before");
         let value = self.leaf.get(self.at).1.to_vec();
         self.at += 1;
         value
@@ -192,6 +195,7 @@ impl Row {
 
     /// Writes the versions that some snapshot needs; leaves no row.
     fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, rest: &mut Rest) {
+        debug_assert!(snapshots.is_sorted(), "they are searched by halves");
         let is_ghost = |(key, value): &(Vec<u8>, Vec<u8>)| {
             entry::decode(key, value).is_some_and(|entry| entry.may_be_ghost)
         };

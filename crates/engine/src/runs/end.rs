@@ -31,6 +31,7 @@ impl Engine {
     }
 
     async fn take_run_apart(self: &Arc<Self>, run: &Run) -> Result<(), EngineError> {
+        debug_assert!(!run.is_busy.load(Ordering::Acquire), "a run that is joined is not taken apart");
         if run.chains > 0 || run.ghosts > 0 {
             let (mut position, mut next) = (Position::start(), Position::start());
             let mut leaf = EntryBatch::default();

@@ -53,11 +53,13 @@ pub(super) fn sizes(name: &RowName, before: &Before) -> (usize, usize) {
         Before::Absent => 0,
         Before::Record(record) => record.len(),
     };
+    debug_assert!(!name.is_prefix(), "a prefix has no versions");
     (8 + 2 + name.key.len() + LSN_BYTES, VALUE_HEADER_BYTES + image)
 }
 
 /// Replaces the content of `bytes` by the key of an entry.
 pub(super) fn encode_key(prefix: &[u8], lsn: u64, bytes: &mut Vec<u8>) {
+    debug_assert!(prefix.len() >= 8 + 2, "the prefix names a tree and a key");
     bytes.clear();
     bytes.extend_from_slice(prefix);
     bytes.extend_from_slice(&lsn.to_be_bytes());
@@ -78,6 +80,10 @@ pub(super) fn encode_value(before: &Before, may_be_ghost: bool, deletes: bool, b
 
 /// Changes what an encoded value says beside its image.
 pub(super) fn set_flags(value: &mut [u8], may_be_ghost: bool, deletes: bool) {
+    debug_assert!(
+        matches!(value, [PLAIN, ..]) && value.len() >= VALUE_HEADER_BYTES,
+        "it is an encoded value"
+    );
     let ghost = if may_be_ghost { GHOST } else { 0 };
     value[1] = (value[1] & RECORD) | ghost | if deletes { DELETES } else { 0 };
 }

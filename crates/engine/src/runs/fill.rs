@@ -44,6 +44,10 @@ impl Engine {
         history: &mut VecDeque<Committed>,
         pacer: &mut Pacer<'_>,
     ) -> Result<(), EngineError> {
+        debug_assert!(
+            history.iter().is_sorted_by_key(|part| part.lsn),
+            "the history is in the order of commits"
+        );
         let horizon_lsn = self.versions.snapshots.horizon(|| self.visible_lsn());
         // What everybody sees is about to be pruned.
         let first = history.partition_point(|part| part.lsn <= horizon_lsn);
@@ -86,6 +90,10 @@ impl Engine {
         pacer: &mut Pacer<'_>,
     ) -> Result<(), EngineError> {
         let rows = sorted_rows(parts, pacer).await;
+        debug_assert!(
+            rows.is_sorted_by(|one, next| entry::order(&one.name, &next.name) == Order::Less),
+            "rows are in the order of a run, each once"
+        );
         let mut writer = match RunWriter::new(self, rows.len()).await {
             Ok(writer) => writer,
             Err(error) => {
@@ -104,6 +112,7 @@ impl Engine {
             }
         };
         if unfit.len() < rows.len() {
+            debug_assert!(last_lsn <= self.visible_lsn(), "every new snapshot sees what is in runs");
             self.runs.add(writer.finish(last_lsn, low_lsn));
         } else {
             self.drop_run_tree(writer.tree);
@@ -119,6 +128,7 @@ impl Engine {
                 pacer.turn().await;
             }
         }
+        debug_assert!(next_unfit.peek().is_none(), "what does not fit is listed in the order of rows");
         parts.iter_mut().for_each(|part| part.bytes = 0);
         for row in &stay {
             let mut bytes = MERGED_ROW_BYTES + row.name.key.len() as u64;
@@ -172,6 +182,7 @@ fn image_bytes(before: &Before) -> u64 {
 /// Lists rows in their parts of the history again.
 fn give_back(parts: &mut [Committed], rows: Vec<Listed>) {
     for Listed { name, may_be_ghost, part } in rows {
+        debug_assert!(part < parts.len(), "a row is listed in one of the parts");
         parts[part].rows.push((name, may_be_ghost));
     }
 }

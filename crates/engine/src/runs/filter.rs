@@ -9,6 +9,8 @@ const WORDS_PER_BLOCK: usize = (BLOCK_BITS / 64) as usize;
 const BITS_PER_ROW: u64 = 10;
 /// Bits set for a row.
 const PROBES: u32 = 6;
+const _: () =
+    assert!(BLOCK_BITS == 1 << 9 && 10 + 9 * PROBES <= u64::BITS, "one product has all bits of a row");
 
 pub(super) struct Filter {
     blocks: Box<[[u64; WORDS_PER_BLOCK]]>,
@@ -44,6 +46,7 @@ impl Filter {
     pub fn add(&mut self, hash: u64) {
         let block = self.block(hash);
         Filter::probes(hash).for_each(|(word, mask)| self.blocks[block][word] |= mask);
+        debug_assert!(self.may_have(hash), "a row that was added is found");
     }
 
     pub fn may_have(&self, hash: u64) -> bool {

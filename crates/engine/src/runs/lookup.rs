@@ -65,6 +65,7 @@ impl Run {
         row: RowPlace<'_>,
         lsn: u64,
     ) -> Result<Option<(Before, u64)>, Stop> {
+        debug_assert!(lsn < self.last_lsn, "who sees all of a run does not ask it");
         let prefix = entry::row_prefix(row.tree, row.key);
         let mut start = Vec::with_capacity(prefix.len() + entry::LSN_BYTES);
         entry::encode_key(&prefix, lsn + 1, &mut start);

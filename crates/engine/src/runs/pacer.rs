@@ -39,6 +39,8 @@ const LAG_MAX: f64 = 0.25;
 const JOIN_REST_MIN: f64 = 4.0;
 /// With the most runs it does not rest; the last so many before them shorten the rests.
 const RUNS_HURRY: usize = 16;
+const _: () = assert!(HURRY_FROM < HURRY_FULL && JOIN_REST_MIN < JOIN_REST_MAX, "less rest, then none");
+const _: () = assert!(RUNS_HURRY <= RUNS_MAX && REST_US_MIN < REST_US_MAX, "bounds are in order");
 
 /// How long moving rests, as a multiple of its work; an `f64`'s bits.
 pub(super) struct MovingPace(AtomicU64);
@@ -56,6 +58,7 @@ impl MovingPace {
 
     /// From one move, which ended when such a share of the room was filled.
     fn learn(&self, filled: f64) {
+        debug_assert!(filled >= 0.0 && filled.is_finite(), "a share of the room is a number");
         self.0.store(learned(self.rest_factor(), filled).to_bits(), Ordering::Relaxed);
     }
 }
@@ -116,8 +119,9 @@ impl<'e> Pacer<'e> {
 
     /// So many bytes of the runs that are joined are done.
     pub(super) fn joined(&mut self, bytes: usize) {
-        if let Work::Joining { done, .. } = &mut self.work {
+        if let Work::Joining { done, total, .. } = &mut self.work {
             *done += bytes as u64;
+            debug_assert!(*done <= *total, "a join is done when all of its runs are");
         }
     }
 
@@ -154,11 +158,13 @@ fn calm(filled: f64) -> f64 {
 pub(super) fn joining_rest(done: f64, come: f64, runs: usize) -> f64 {
     let lag = come / COME_AT_END - done;
     let left = RUNS_MAX.saturating_sub(runs) as f64 / RUNS_HURRY as f64;
+    debug_assert!(done >= 0.0 && come >= 0.0, "shares of a join's size");
     (JOIN_REST_MAX * (1.0 - lag / LAG_MAX)).clamp(JOIN_REST_MIN, JOIN_REST_MAX) * left.min(1.0)
 }
 
 /// The rest to take next after one with this factor; at most half or twice as much, because users change their minds.
 fn learned(rest: f64, filled: f64) -> f64 {
+    debug_assert!((0.0..=REST_FACTOR_MAX).contains(&rest), "it was learned before");
     let longer = FILLED_AT_END / filled.max(0.01);
     let wanted = (1.0 + rest) * longer - 1.0;
     wanted.clamp(rest / 2.0, rest * 2.0 + 0.5).min(REST_FACTOR_MAX)

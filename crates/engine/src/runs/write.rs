@@ -57,11 +57,20 @@ impl RunWriter {
 
     /// Adds the versions of a row, oldest first, behind all rows before it. Call `write_full` now and then.
     pub fn push_row(&mut self, name: &RowName, versions: &[Ended<Before>], may_be_ghost: bool) {
+        debug_assert!(
+            versions.is_sorted_by(|one, next| one.lsn < next.lsn),
+            "each commit has left one version"
+        );
         let prefix = entry::row_prefix(name.tree, &name.key);
         for Ended { lsn, before, deletes } in versions {
             let (mut key, mut value) = (std::mem::take(&mut self.key), std::mem::take(&mut self.value));
             entry::encode_key(&prefix, *lsn, &mut key);
             entry::encode_value(before, may_be_ghost, *deletes, &mut value);
+            debug_assert_eq!(
+                (key.len(), value.len()),
+                entry::sizes(name, before),
+                "its fit was judged by the true sizes"
+            );
             self.push(&key, &value);
             (self.key, self.value) = (key, value);
         }
@@ -78,6 +87,7 @@ impl RunWriter {
         self.bytes += (key.len() + value.len()) as u64;
         self.batch_bytes += key.len() + value.len();
         self.batch.push(key, value);
+        debug_assert_eq!(self.batch_bytes, self.batch.bytes_len(), "the bytes are those of the batch");
     }
 
     /// Writes the leaves that are full.
@@ -109,6 +119,7 @@ impl RunWriter {
             committed.map_err(|error| engine.log_failed(&error))?;
             engine.checkpointer.note_log_end(engine.wal.end_lsn().0);
             engine.start_due_checkpoint();
+            debug_assert!(0 < appended && appended <= batch.len() - start, "each step writes something");
             let taken = (start..start + appended).map(|index| batch.get(index));
             left -= taken.map(|(key, value)| key.len() + value.len()).sum::<usize>();
             start += appended;
@@ -116,6 +127,7 @@ impl RunWriter {
         }
         let mut rest = EntryBatch::default();
         (start..self.batch.len()).map(|index| self.batch.get(index)).for_each(|(k, v)| rest.push(k, v));
+        debug_assert_eq!(rest.bytes_len(), left, "what was not written is left");
         self.batch = rest;
         self.batch_bytes = left;
         Ok(())
@@ -130,6 +142,8 @@ impl RunWriter {
     pub fn finish(self, last_lsn: u64, low_lsn: u64) -> Arc<Run> {
         assert!(self.batch.is_empty(), "everything is written");
         let RunWriter { tree, filter, entries, bytes, chains, ghosts, .. } = self;
+        debug_assert!(chains <= entries && ghosts <= entries, "they are among the entries");
+        debug_assert!(low_lsn <= last_lsn, "a change comes before its commit");
         let (is_busy, is_damaged) = (AtomicBool::new(false), AtomicBool::new(false));
         Arc::new(Run { tree, last_lsn, low_lsn, filter, entries, bytes, chains, ghosts, is_busy, is_damaged })
     }

@@ -53,6 +53,7 @@ impl Engine {
 
     /// The spill's transaction has committed. The pin keeps its commit record in reach until that is on record.
     pub(crate) fn spill_committed(self: &Arc<Self>, pin: CheckpointPin, spill: Arc<Spill>) {
+        debug_assert!(spill.owner.committed_at().is_some(), "its commit is in the log");
         self.spawn("commit spill", |engine| async move {
             let with_chains = spill.with_chains.load(Ordering::Acquire);
             let (tree, owner) = (&spill.tree, spill.owner.id);
@@ -153,7 +154,9 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let live = LiveTree { tree: spill.tree, with_chains: false, creator: None, was_empty: false };
         self.mark_undone(&live, state.id).await?;
-        self.spills.remove(spill);
+        debug_assert!(state.is_active(), "its locks are released after this");
+        let was_there = self.spills.remove(spill);
+        debug_assert!(was_there, "a spill is dropped once");
         state.set_spill(None);
         self.spawn("drop spill", |engine| async move { engine.drop_spill_tree(live).await });
         Ok(())
@@ -165,6 +168,7 @@ impl Engine {
         state: &Arc<TransactionState>,
         found: FoundSpill,
     ) -> Result<(), EngineError> {
+        debug_assert!(found.standing == Standing::Active, "what has committed is not undone");
         let spill = Spill::new(found.live.tree, state.clone(), 0);
         spill.with_chains.store(found.live.with_chains, Ordering::Release);
         spill.with_ghosts.store(true, Ordering::Release);

@@ -21,6 +21,10 @@ const PLAIN: u8 = 0;
 const LOCK_ONLY: u8 = 0;
 const LOCKED_SHARED: u8 = 254;
 const LOCKED_EXCLUSIVE: u8 = 255;
+const _: () = assert!(
+    LOCK_ONLY < Operation::Insert as u8 && (Operation::CreateChain as u8) < LOCKED_SHARED,
+    "locks are told from changes"
+);
 /// The number of no change.
 const LOCK_SEQUENCE: u64 = u64::MAX;
 const SEQUENCE_BYTES: usize = 8;
@@ -82,10 +86,13 @@ pub(crate) fn lock_key(tree: TreeId, key: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn chain_key(sequence: u64) -> Vec<u8> {
+    debug_assert!(sequence != LOCK_SEQUENCE, "no change has this number");
     entry_key(NO_TREE, &[], sequence)
 }
 
 pub(crate) fn row_value(operation: Operation, before: &[u8]) -> Vec<u8> {
+    debug_assert!(operation != Operation::CreateTree, "trees are not spilled");
+    debug_assert!(operation != Operation::Insert || before.is_empty(), "an insert has nothing to put back");
     let mut bytes = Vec::with_capacity(VALUE_HEADER_BYTES + before.len());
     bytes.extend_from_slice(&[PLAIN, operation as u8]);
     bytes.extend_from_slice(before);

@@ -47,6 +47,10 @@ impl Engine {
         state.with_undo_mut(|undo| {
             let start = self.wal.end_lsn().0;
             let kept: Vec<u64> = undo.kept().iter().map(|change| change.sequence).collect();
+            debug_assert!(
+                kept.iter().all(|sequence| *sequence < undo.spilled_through()),
+                "what was never spilled counts anyway"
+            );
             let all_moved = undo.iter().next().is_none();
             let record = LogRecord::Spilled { through: undo.spilled_through(), kept };
             let mut group = WalGroup::new();
@@ -64,6 +68,7 @@ impl Engine {
         self: &Arc<Self>,
         owner: &Arc<TransactionState>,
     ) -> Result<Arc<Spill>, EngineError> {
+        debug_assert!(owner.spill().is_none() && owner.is_active(), "a running transaction has one spill");
         // A transaction of its own: a crash before it has committed leaves nothing.
         let mut creator = self.begin(Isolation::ReadCommitted, AccessMode::ReadWrite);
         let id = creator.create_tree().await?;
@@ -87,6 +92,7 @@ impl Engine {
                     Before::Record(record) => &**record,
                     Before::Absent => &[],
                 };
+                debug_assert!(name.tree >= entry::FIRST_TREE && !name.is_prefix(), "an entry is of a row");
                 let key = entry::entry_key(name.tree, &name.key, change.sequence);
                 (key, entry::row_value(*operation, image), old_chain.is_some())
             }
@@ -150,6 +156,7 @@ impl Work {
             engine.stats.spilled_changes.fetch_add(step.len() as u64, Ordering::Relaxed);
             env::yield_now().await;
         }
+        debug_assert!(!state.with_undo(UndoStack::has_cut_off_batch), "what has an entry has left memory");
         self.spill_locks(&spill).await?;
         state.retain_locks(|name| engine.rows.held_mode(&state, name).is_some());
         loop {

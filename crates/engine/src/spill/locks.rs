@@ -45,6 +45,7 @@ impl Work {
             if !btree::entry_fits(page_size, key.len(), edit.value.len()) {
                 continue;
             }
+            debug_assert!(name.tree >= entry::FIRST_TREE, "an entry is of a row");
             spill.with_locks.store(true, Ordering::Release);
             spill.expect(name.tree, &name.key);
             engine.keep_log_room().await?;

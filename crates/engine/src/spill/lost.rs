@@ -46,6 +46,10 @@ impl LostEntries<'_> {
 impl Engine {
     /// Gives up the rows whose entries cannot be read.
     pub(super) async fn lose_rows(&self, spill: &Spill, entries: LostEntries<'_>) -> Result<(), EngineError> {
+        debug_assert!(
+            entries.lower.zip(entries.upper).is_none_or(|(lower, upper)| lower <= upper),
+            "the bounds of what is lost are in order"
+        );
         for tree in spill.trees_expected().into_iter().filter(|tree| entries.may_have_tree(*tree)) {
             // A tree that is gone has no rows.
             if let Ok(handle) = self.tree(tree) {

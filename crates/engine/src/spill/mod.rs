@@ -96,6 +96,10 @@ impl Spill {
         if range.last.as_ref().is_some_and(|last| key > &**last) {
             range.last = Some(key.into());
         }
+        debug_assert!(
+            *range.first <= *key && range.last.as_ref().is_none_or(|last| *key <= **last),
+            "an entry that is expected is looked for"
+        );
     }
 
     /// The trees whose rows may have entries.
@@ -136,6 +140,7 @@ impl Spills {
 
     fn add(&self, spill: Arc<Spill>) {
         let mut live = self.live.write();
+        debug_assert!(!live.iter().any(|other| Arc::ptr_eq(other, &spill)), "a spill is listed once");
         live.push(spill);
         self.count.store(live.len(), Ordering::SeqCst);
     }
@@ -167,6 +172,10 @@ impl Spills {
     /// The spills of transactions that every snapshot from `horizon_lsn` on sees.
     fn seen_by_all(&self, horizon_lsn: u64) -> Vec<Arc<Spill>> {
         let is_seen = |spill: &&Arc<Spill>| {
+            debug_assert!(
+                !spill.is_marked.load(Ordering::Acquire) || spill.owner.committed_at().is_some(),
+                "only a commit is on record"
+            );
             spill.is_marked.load(Ordering::Acquire) && spill.owner.is_visible_at(horizon_lsn)
         };
         self.live.read().iter().filter(is_seen).cloned().collect()

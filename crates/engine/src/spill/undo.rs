@@ -116,6 +116,11 @@ impl Work {
         let taken = self.engine.modify(&spill.tree, &key, &mut edit, Priority::Reserve).await?;
         if taken {
             state.set_chain(sequence, first);
+            debug_assert_eq!(
+                state.newest_undo().map(|(newest, _)| newest),
+                Some(sequence),
+                "what is newer is undone"
+            );
             self.undo_newest(false).await?;
         }
         Ok(())
@@ -190,6 +195,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         // The creation of the tree was undone, and all that was in it is gone.
         let Ok(handle) = self.tree(tree) else { return Ok(()) };
+        debug_assert!(spill.owner.is_active(), "an end is not undone");
         let needs_ghost = before.is_none()
             && (may_have_older
                 || self.rows.has_versions(tree, key)

@@ -6,7 +6,9 @@
 //! that the old first page is freed and, unless it was the last, that the rest is pending.
 
 use crate::engine::Engine;
-use crate::log::log_record::{COMPENSATED_BYTES, LogRecord, NO_TRANSACTION, Operation, UNDO_BYTES};
+use crate::log::log_record::{
+    COMPENSATED_BYTES, LogRecord, NO_TRANSACTION, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES,
+};
 use crate::transactions::transaction::Work;
 use crate::transactions::transaction_state::{TransactionId, TransactionState};
 use crate::{EngineError, TreeId};
@@ -17,6 +19,10 @@ use wal::Priority;
 
 /// Room for the engine's records in one group: an undo record or two of the records of freeing.
 const RECORD_BYTES: usize = UNDO_BYTES + 64;
+const _: () = assert!(
+    RECORD_BYTES >= UNDO_BYTES + 8 + RECORD_OVERHEAD_BYTES,
+    "a step has room for the undo record of a page, and twice that for the two records of freeing"
+);
 
 impl Work {
     /// Writes a chain with the value, as the newest item of the undo stack.
@@ -44,8 +50,10 @@ impl Work {
                 }
             };
             committed.map_err(|error| engine.log_failed(&error))?;
+            debug_assert!(!step.pages.is_empty(), "a step writes a page");
             state.set_chain(sequence, step.pages[0]);
             writer.advance(step);
+            debug_assert_eq!(state.next_sequence(), sequence + 1, "the chain is the newest change");
             if let Some(stub) = writer.stub() {
                 return Ok(stub);
             }
@@ -64,7 +72,9 @@ impl Engine {
     pub(crate) async fn read_chain(&self, stub: Stub) -> Result<Vec<u8>, EngineError> {
         let mut reader = Reader::new(stub);
         self.pool.run(|| reader.read(&self.pool)).await.map_err(|error| self.pool_error(error))?;
-        Ok(reader.into_value())
+        let value = reader.into_value();
+        debug_assert_eq!(value.len() as u64, stub.length, "a shorter chain is an error before");
+        Ok(value)
     }
 
     /// Undoes `write_chain`.

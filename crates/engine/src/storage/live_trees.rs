@@ -84,7 +84,11 @@ impl Trees {
     }
 
     pub(super) fn add(&self, live: LiveTree) {
-        self.live.write().insert(TreeId(live.tree.id.0), live);
+        let tree = live.tree;
+        debug_assert!(tree.id.0 != META_TREE.0, "users never see the tree of trees");
+        debug_assert!(tree.id.0 < self.next_id(), "the number of a tree is never given out again");
+        let before = self.live.write().insert(TreeId(tree.id.0), live);
+        debug_assert!(before.is_none_or(|before| before.tree.root == tree.root), "a tree keeps its root");
     }
 
     pub fn find(&self, tree: TreeId) -> Option<LiveTree> {

@@ -59,6 +59,10 @@ fn is_live(row: &[u8]) -> bool {
     matches!(row.first(), Some(&(LIVE | LIVE_WITH_CHAINS))) && row.len() >= MARK_AT
 }
 
+fn can_be_read(row: &[u8]) -> bool {
+    decode(&[0; 8], row).is_some()
+}
+
 /// Sets or removes a record. A tree that stays in use keeps its mark.
 pub(crate) struct MetaEdit {
     pub value: Option<Vec<u8>>,
@@ -68,6 +72,10 @@ pub(crate) struct MetaEdit {
 
 impl MetaEdit {
     pub fn new(row: Option<(u8, PageId)>) -> MetaEdit {
+        debug_assert!(
+            row.is_none_or(|(state, _)| (LIVE..=OLD_SPILL_WITH_CHAINS).contains(&state)),
+            "a state that the decoder knows"
+        );
         let value = row.map(|(state, root)| {
             let mut value = vec![state];
             value.extend_from_slice(&root.0.to_le_bytes());
@@ -92,6 +100,7 @@ impl Edit for MetaEdit {
             let mark = current.filter(|row| is_live(row)).map_or(&[][..], |row| &row[MARK_AT..]);
             value.extend_from_slice(mark);
         }
+        debug_assert!(self.value.as_ref().is_none_or(|row| can_be_read(row)), "what is written can be read");
         match (current, &self.value) {
             (Some(_), Some(_)) => Decision::Update,
             (None, Some(_)) => Decision::Insert,
@@ -138,6 +147,7 @@ impl Edit for MarkEdit {
         self.value.clear();
         self.value.extend_from_slice(&row[..MARK_AT]);
         encode_short(self.mark, &mut self.value);
+        debug_assert!(can_be_read(&self.value), "what is written can be read");
         Decision::Update
     }
 

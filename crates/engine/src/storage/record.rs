@@ -17,6 +17,7 @@ pub(crate) const GHOST_RECORD: &[u8] = &[GHOST];
 
 /// Bytes that a record needs besides the value.
 pub(crate) const RECORD_HEADER_BYTES: usize = 1;
+const _: () = assert!(GHOST_RECORD.len() == RECORD_HEADER_BYTES, "a ghost is a header");
 
 /// A decoded record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +59,14 @@ pub(crate) fn encode_value(value: &[u8]) -> Vec<u8> {
     let mut record = Vec::with_capacity(RECORD_HEADER_BYTES + value.len());
     record.push(PLAIN);
     record.extend_from_slice(value);
+    debug_assert_eq!(Record::decode(&record), Some(Record::Value(value)), "what is written can be read");
     record
 }
 
 pub(crate) fn encode_stub(stub: Stub) -> Vec<u8> {
     let mut record = vec![CHAIN];
     record.extend_from_slice(&stub.encode());
+    debug_assert_eq!(stub_of(&record), Some(stub), "what is written can be read");
     record
 }
 

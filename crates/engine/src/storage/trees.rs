@@ -7,7 +7,7 @@
 
 use crate::checkpoints::checkpoint::CheckpointPin;
 use crate::engine::Engine;
-use crate::log::log_record::{COMPENSATED_BYTES, LogRecord, Operation, UNDO_BYTES};
+use crate::log::log_record::{COMPENSATED_BYTES, LogRecord, NO_TRANSACTION, Operation, UNDO_BYTES};
 use crate::spill::{FoundSpill, Standing};
 use crate::storage::live_trees::LiveTree;
 use crate::storage::meta_row;
@@ -41,6 +41,10 @@ impl Engine {
     /// commit, while nobody uses the tree.
     pub fn show_empty_to_older(&self, tree: TreeId) {
         if let Some(live) = self.trees.live.write().get_mut(&tree) {
+            debug_assert!(
+                live.creator.as_ref().is_none_or(|creator| !creator.is_active()),
+                "called behind the commit"
+            );
             live.was_empty = true;
         }
     }
@@ -49,6 +53,10 @@ impl Engine {
     /// Called behind the commit, while nobody uses the tree.
     pub fn hide_from_older(&self, tree: TreeId, change: &ChangeMark) {
         if let Some(live) = self.trees.live.write().get_mut(&tree) {
+            debug_assert!(
+                change.0.as_ref().is_none_or(|state| !state.is_active()),
+                "called behind the commit"
+            );
             live.creator = change.0.clone();
             live.was_empty = false;
         }
@@ -78,6 +86,7 @@ impl Transaction {
         let id = TreeId(engine.trees.next_id.fetch_add(1, Ordering::SeqCst));
         let sequence = self.work.sequence();
         let tree = engine.create_root(&state, id, sequence).await?;
+        debug_assert_eq!(self.work.sequence(), sequence, "the stack has the number that the log has");
         self.work.push_undo(UndoItem::Tree { tree: id, root: tree.root }, UNDO_BYTES);
         engine.trees.add(LiveTree { tree, with_chains: false, creator: Some(state), was_empty: false });
         if let Err(error) = engine.put_row(id, Some((LIVE, tree.root))).await {
@@ -147,6 +156,7 @@ impl Engine {
 
     /// Frees the pages of a tree in bounded steps; `last` adds to the group that frees the root.
     async fn free_tree(&self, tree: &Tree, last: impl Fn(&mut Mtr<'_>)) -> Result<(), EngineError> {
+        debug_assert!(self.trees.get(TreeId(tree.id.0)).is_none(), "nobody uses a tree that is being freed");
         self.discard_late(tree).await?;
         loop {
             let step = self.pool.run(|| {
@@ -176,6 +186,7 @@ impl Engine {
 
     /// Writes or removes a row of the tree of trees.
     async fn put_row(&self, tree: TreeId, row: Option<(u8, PageId)>) -> Result<(), EngineError> {
+        debug_assert!(row.is_some() || tree != TreeId::CATALOG, "the catalog is never dropped");
         let mut edit = MetaEdit::new(row);
         self.modify(&self.trees.meta, &meta_key(tree), &mut edit, Priority::Reserve).await
     }
@@ -255,6 +266,7 @@ impl Engine {
 
     /// Writes a spill's row.
     pub(crate) async fn put_found_spill(&self, spill: &FoundSpill) -> Result<(), EngineError> {
+        debug_assert!(spill.owner != NO_TRANSACTION, "a spill is of a transaction");
         let state = match (spill.standing, spill.live.with_chains) {
             (Standing::Active, false) => SPILL,
             (Standing::Active, true) => SPILL_WITH_CHAINS,
@@ -270,6 +282,7 @@ impl Engine {
     /// Marks the spill of a transaction as dropped, in the group which says that the transaction is undone.
     pub(crate) async fn mark_undone(&self, live: &LiveTree, txn: TransactionId) -> Result<(), EngineError> {
         let mut edit = MetaEdit::new(Some((DROPPED, live.tree.root)));
+        debug_assert!(txn != NO_TRANSACTION, "somebody is undone");
         edit.undone = Some(txn);
         let key = meta_key(TreeId(live.tree.id.0));
         self.modify(&self.trees.meta, &key, &mut edit, Priority::Reserve).await
@@ -284,6 +297,7 @@ impl Engine {
     /// A committed transaction dropped these trees: they are gone at once, their pages follow in the
     /// background. The pin keeps the commit record in reach until the rows are marked.
     pub(crate) fn drop_committed(self: &Arc<Self>, pin: CheckpointPin, trees: &[TreeId]) {
+        debug_assert!(!trees.contains(&TreeId::CATALOG), "the catalog is never dropped");
         let trees: Vec<LiveTree> = trees.iter().filter_map(|tree| self.trees.remove(*tree)).collect();
         self.spawn("drop tables", |engine| async move {
             for tree in &trees {

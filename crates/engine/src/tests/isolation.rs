@@ -164,3 +164,31 @@ fn nothing_is_visible_before_it_is_durable() {
     };
     world.block_on(run).unwrap();
 }
+
+/// Whoever has met a commit in the row table waits until the next snapshot sees it, also between the stamp and the word of it.
+#[test]
+fn a_commit_that_is_just_being_stamped_is_waited_for() {
+    use std::sync::atomic::Ordering;
+    let engine = Engine::in_memory();
+    env::local::block_on(async {
+        fill(&engine, &[("a", "1")]).await;
+        engine.flush_log().await.unwrap();
+    });
+    let lsn = engine.wal.durable_lsn().0;
+    let stamping = engine.versions.history.lock();
+    engine.commits.last_lsn.store(lsn - 1, Ordering::Release);
+    let (told, hears) = std::sync::mpsc::channel();
+    let waiter = std::thread::spawn({
+        let engine = engine.clone();
+        move || {
+            env::local::block_on(engine.acknowledge(lsn)).unwrap();
+            told.send(engine.visible_lsn()).unwrap();
+        }
+    });
+    let early = hears.recv_timeout(std::time::Duration::from_millis(100));
+    assert!(early.is_err(), "the next snapshot would not see it: {early:?}");
+    engine.commits.last_lsn.store(lsn, Ordering::Release);
+    drop(stamping);
+    assert_eq!(hears.recv().unwrap(), lsn);
+    waiter.join().unwrap();
+}

@@ -65,6 +65,11 @@ fn errors_of_single_writes_change_nothing() {
         let long = vec![b'k'; 5000];
         let refused = one.insert(CATALOG, &long, b"", Uniqueness::Key, WAIT).await;
         assert!(matches!(refused, Err(EngineError::TooLarge { .. })), "{refused:?}");
+        // Also where the leaf is not looked at.
+        let refused = one.insert_unseen(CATALOG, &long, b"", WAIT).await;
+        assert!(matches!(refused, Err(EngineError::TooLarge { .. })), "{refused:?}");
+        let refused = one.delete_unseen(CATALOG, &long, b"", WAIT).await;
+        assert!(matches!(refused, Err(EngineError::TooLarge { .. })), "{refused:?}");
         drop(one);
         let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         assert_eq!(put(&mut reader, "b", "2").await, Err(EngineError::ReadOnly));

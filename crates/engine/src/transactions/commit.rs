@@ -33,6 +33,7 @@ pub struct UnsettledCommit {
 impl UnsettledCommit {
     /// Returns once the commit is durable as `flush_at_commit` asks.
     pub async fn settle(self) -> Result<(), EngineError> {
+        debug_assert!(self.changes.is_none() || self.lsn > 0, "changes have a commit record");
         if self.lsn > 0 {
             self.engine.answer(self.lsn).await?;
         }
@@ -105,6 +106,7 @@ impl Work {
 
     /// Commits all changes without a wait for the log.
     pub async fn commit_behind(&mut self) -> Result<UnsettledCommit, EngineError> {
+        debug_assert!(self.announced.is_none(), "what did not happen is withdrawn before the end");
         let changed = self.has_undo();
         let events = self.finish_events().await?;
         let lsn = match (changed, events) {
@@ -135,6 +137,10 @@ impl Work {
             // A change counts once, and so does the chain that it has replaced. In a spill it is on record already.
             Box::pin(self.spill()).await?;
         }
+        debug_assert!(
+            state.with_settled_undo(|_| ()).is_some() || self.engine.failure().is_some(),
+            "no step is half done, unless the log has failed"
+        );
         let Remains { mut chains, dropped_trees, mut rows } = state.with_undo(Remains::of);
         chains.append(&mut self.unloaded_chains);
         let spill = state.spill();
@@ -178,6 +184,10 @@ impl Work {
 
     /// After the commit record is in the log: lets the others go on. Answers how much was changed.
     fn finish_commit(&mut self, changed: bool) -> usize {
+        debug_assert!(
+            !changed || self.state.as_ref().is_some_and(|state| !state.is_active()),
+            "a commit is stamped before others can have its rows"
+        );
         self.release_locks();
         let Some(state) = self.state.take() else { return 0 };
         self.engine.writers.no_longer_active(&state);
@@ -191,8 +201,8 @@ impl Work {
 
     /// Commits what concerns no snapshot, without waiting until that is durable.
     pub async fn commit_unseen(&mut self) -> Result<(), EngineError> {
-        self.append_commit(None).await?;
         let state = self.state();
+        self.append_commit(None).await?;
         self.finish_commit(true);
         self.engine.writers.seen(&state);
         Ok(())
@@ -208,6 +218,10 @@ impl Engine {
     ) -> Result<u64, AppendError> {
         let mut history = self.versions.history.lock();
         let lsn = self.append_with_time(group)?;
+        debug_assert!(
+            lsn > self.commits.last_lsn.load(Acquire),
+            "commits are stamped in the order of the log"
+        );
         state.stamp_committed(lsn);
         if let Some(events) = end.events {
             events.queue(lsn);
@@ -222,6 +236,7 @@ impl Engine {
     /// Appends a commit's group; the first of its millisecond says when that was. Called under the commit mutex, so the times
     /// have the order of the log: what is before a time in the log was committed before it.
     fn append_with_time(&self, group: &mut WalGroup) -> Result<u64, AppendError> {
+        debug_assert!(!group.is_empty(), "a commit has a record");
         let unix_us = self.env.clock.unix_us();
         let is_due = unix_us / 1000 != self.commits.last_time_us.load(Relaxed) / 1000;
         if is_due {
@@ -251,7 +266,12 @@ impl Engine {
 
     /// Waits until a commit at `lsn` may be seen.
     pub(crate) async fn acknowledge(&self, lsn: u64) -> Result<(), EngineError> {
+        debug_assert!(lsn <= self.wal.end_lsn().0, "only what is in the log is waited for");
         self.wait_for_log(lsn).await?;
+        if self.commits.last_lsn.load(Acquire) < lsn {
+            // Whoever has just stamped it says so before he lets go of the mutex.
+            drop(self.versions.history.lock());
+        }
         if self.held_commits.visible_to() < lsn {
             self.held_commits.passed(lsn).await;
         }
@@ -309,6 +329,10 @@ impl Remains {
                 UndoItem::Tree { .. } | UndoItem::Chain(_) => {}
             }
         }
+        debug_assert!(
+            remains.chains.len() <= remains.rows.len(),
+            "a row's change replaces one chain at most"
+        );
         remains
     }
 }

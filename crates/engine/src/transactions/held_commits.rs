@@ -54,6 +54,7 @@ impl HeldCommits {
                 held.lsns.back().is_none_or(|last| *last < lsn),
                 "commits arrive in the order of the log"
             );
+            debug_assert!(lsn > 0, "a commit ends somewhere in the log");
             held.lsns.push_back(lsn);
             if held.lsns.len() == 1 {
                 self.free_to.store(lsn - 1, Ordering::Release);
@@ -85,6 +86,8 @@ impl HeldCommits {
     fn change(&self, change: impl FnOnce(&mut Held)) {
         let mut held = self.held.lock();
         change(&mut held);
+        debug_assert!(held.lsns.iter().is_sorted(), "they rise");
+        debug_assert!(held.lsns.is_empty() || held.holds_new, "what is held was to be held");
         self.free_to.store(held.lsns.front().map_or(u64::MAX, |first| first - 1), Ordering::Release);
         drop(held);
         self.released.wake_all();

@@ -190,6 +190,7 @@ impl Engine {
         cycle: &[Arc<TransactionState>],
         victim: usize,
     ) -> Option<DeadlockReport> {
+        debug_assert!(victim < cycle.len(), "the victim is a member");
         let now_us = self.env.clock.now_us();
         let targets: Vec<WaitTarget> =
             cycle.iter().map(|state| Some(state.waiting()?.target)).collect::<Option<_>>()?;

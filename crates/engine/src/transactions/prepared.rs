@@ -155,6 +155,7 @@ impl Engine {
         xid: &Arc<[u8]>,
         events: Option<&LoggedPieces<'_>>,
     ) -> Result<u64, EngineError> {
+        debug_assert!(state.prepared().is_none(), "a transaction is prepared once");
         let set = || state.set_prepared(Some(xid.clone()));
         self.log_of_prepared(state, (LogRecord::Prepared { xid }, events), || true, set).await
     }
@@ -171,6 +172,7 @@ impl Engine {
         state: &TransactionState,
         events: Option<&LoggedPieces<'_>>,
     ) -> Result<u64, EngineError> {
+        debug_assert!(state.prepared().is_some(), "there is a decision to make");
         let unset = || state.set_prepared(None);
         self.log_of_prepared(state, (LogRecord::Unprepared, events), || true, unset).await
     }
@@ -195,6 +197,7 @@ impl Engine {
                 if !is_wanted() {
                     return Ok(0);
                 }
+                debug_assert!(state.is_active(), "what has ended is decided");
                 self.wal.append_reserve(&group).inspect(|range| {
                     follow();
                     events.iter().for_each(|events| events.queue(range.end.0));

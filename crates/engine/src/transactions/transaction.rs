@@ -192,7 +192,10 @@ impl Transaction {
         if self.snapshot.is_some() || seen_lsn <= engine.visible_lsn() {
             return Ok(());
         }
-        engine.clone().acknowledge(seen_lsn).await
+        let engine = engine.clone();
+        engine.acknowledge(seen_lsn).await?;
+        debug_assert!(engine.visible_lsn() >= seen_lsn, "what was acknowledged can be seen");
+        Ok(())
     }
 
     /// The snapshot of the transaction or statement, taken at its first use.
@@ -201,6 +204,7 @@ impl Transaction {
             return snapshot;
         }
         let snapshot = self.work.engine.register_snapshot();
+        debug_assert!(snapshot.lsn >= self.work.seen_lsn, "it shows what the own changes are based on");
         self.snapshot = Some(snapshot);
         self.limit_locks();
         snapshot
@@ -265,6 +269,7 @@ impl Work {
 
     /// Takes over a transaction of an earlier life, to end it.
     pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
+        debug_assert!(state.is_active(), "what has ended needs no end");
         Work { state: Some(state), ..Work::new(engine, isolation) }
     }
 
@@ -284,7 +289,9 @@ impl Work {
     /// The shared state, registered at first use.
     pub fn state(&mut self) -> Arc<TransactionState> {
         let Work { engine, isolation, state, label, .. } = self;
-        state.get_or_insert_with(|| engine.start_writer(*isolation, *label)).clone()
+        let state = state.get_or_insert_with(|| engine.start_writer(*isolation, *label));
+        debug_assert!(state.is_active(), "who has ended does nothing more");
+        state.clone()
     }
 
     /// The number of the next change.
@@ -315,6 +322,7 @@ impl Work {
     pub fn withdraw(&mut self) {
         if let Some(name) = self.announced.take() {
             let state = self.state.as_ref().expect("an announcement needs a state");
+            debug_assert!(state.is_active(), "who has ended has done what he announced");
             self.engine.rows.pop_version(state, &name, self.sequence(), LockAfterUndo::UntilEnd);
         }
     }
@@ -356,6 +364,10 @@ impl Work {
     /// Gives up all locks and intervals, handing them to those who wait.
     pub fn release_locks(&mut self) {
         let Some(state) = &self.state else { return };
+        debug_assert!(
+            !state.is_active() || !state.has_undo(),
+            "who has changes ends before others get the rows"
+        );
         let released = state.end();
         for name in &released.names {
             self.engine.rows.release(state, name);

@@ -126,6 +126,7 @@ impl TransactionState {
 
     /// From the first time on nobody in particular runs it.
     pub fn set_prepared(&self, xid: Option<Arc<[u8]>>) {
+        debug_assert!(self.is_active(), "what has ended is decided");
         self.label.store(0, Ordering::Relaxed);
         *self.prepared.lock() = xid;
     }
@@ -149,6 +150,7 @@ impl TransactionState {
     /// Called under the commit mutex.
     pub fn stamp_committed(&self, lsn: u64) {
         assert!(lsn != ACTIVE && lsn != ABORTED, "not a commit LSN: {lsn}");
+        debug_assert!(lsn >= self.born_lsn, "a commit comes after the first change");
         let before = self.commit_lsn.swap(lsn, Ordering::AcqRel);
         assert_eq!(before, ACTIVE, "a transaction ends once");
     }
@@ -181,12 +183,15 @@ impl TransactionState {
     pub fn remember_run(&self, tree: TreeId) {
         let mut held = self.held.lock();
         assert!(!held.ended, "an ended transaction scans nothing");
+        debug_assert!(!held.run_trees.contains(&tree), "a tree is remembered with its first run");
         held.run_trees.push(tree);
     }
 
     /// So many rows more are locked by runs.
     pub fn count_run_rows(&self, rows: u64) {
-        self.held.lock().run_rows += rows;
+        let mut held = self.held.lock();
+        debug_assert!(!held.ended, "an ended transaction scans nothing");
+        held.run_rows += rows;
     }
 
     /// How many rows are locked, explicitly or by runs.
@@ -225,6 +230,7 @@ impl TransactionState {
         let mut names = std::mem::take(&mut self.held.lock().names);
         names.retain(|name| keep(name));
         let mut held = self.held.lock();
+        debug_assert!(!held.ended, "the names that were taken are still to be released");
         names.append(&mut held.names);
         if names.capacity() > names.len() * 2 {
             names.shrink_to_fit();
@@ -240,6 +246,7 @@ impl TransactionState {
     /// Takes the list of everything held; nothing can be added any more.
     pub fn end(&self) -> Released {
         let mut held = self.held.lock();
+        debug_assert!(!held.ended, "a transaction ends once");
         held.ended = true;
         Released {
             names: std::mem::take(&mut held.names),
@@ -298,10 +305,12 @@ impl TransactionState {
     /// Called right before the log record of a change, or of its undoing, is appended; the stack follows
     /// when `push_undo` or `pop_undo` is called, without an await in between.
     pub fn begin_step(&self) {
+        debug_assert!(self.is_active(), "who has ended changes nothing");
         self.undo.lock().in_step = true;
     }
 
     pub fn push_undo(&self, item: UndoItem, bytes: usize) {
+        debug_assert!(self.is_active(), "who has ended changes nothing");
         self.undo.lock().push(item, bytes);
         self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -324,11 +333,13 @@ impl TransactionState {
 
     pub fn pop_undo(&self) {
         let bytes = self.undo.lock().pop();
-        self.undo_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.undo_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "each change counts until it is undone");
     }
 
     /// Forgets the changes that are left in memory: the transaction has committed. Answers how many there were.
     pub fn clear_undo(&self) -> usize {
+        debug_assert!(!self.is_active(), "what may have to be undone is kept");
         let mut undo = self.undo.lock();
         let count = undo.iter().count();
         *undo = UndoStack::default();
@@ -362,7 +373,9 @@ impl TransactionState {
 
     /// The spill keeps the state alive, so whoever sets it takes it away at the transaction's end.
     pub fn set_spill(&self, spill: Option<Arc<Spill>>) {
-        *self.spill.lock() = spill;
+        let mut present = self.spill.lock();
+        debug_assert!(present.is_none() || spill.is_none(), "a transaction has one spill");
+        *present = spill;
     }
 
     /// True when there is something to undo.
@@ -371,7 +384,9 @@ impl TransactionState {
     }
 
     pub fn set_waiting(&self, waiting: Option<Waiting>) {
-        *self.waiting.lock() = waiting;
+        let mut present = self.waiting.lock();
+        debug_assert!(present.is_none() || waiting.is_none(), "a transaction waits for one thing");
+        *present = waiting;
     }
 
     /// What it waits for, unless that wait is already decided.

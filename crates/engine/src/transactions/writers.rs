@@ -44,7 +44,14 @@ impl Writers {
         let id = TransactionId(maps.next_id);
         maps.next_id += 1;
         let state = TransactionState::labelled(id, label, isolation, now_us, log_end());
-        maps.active.insert(id, state.clone());
+        debug_assert!(self.low_lsn() <= state.first_lsn(), "snapshots look at pages that it may change");
+        let last = maps.unseen.last_key_value();
+        debug_assert!(
+            last.is_none_or(|(_, last)| *last <= state.first_lsn()),
+            "first LSNs grow with the ids"
+        );
+        let before = maps.active.insert(id, state.clone());
+        debug_assert!(before.is_none(), "an id is given out once");
         maps.unseen.insert(id, state.first_lsn());
         state
     }
@@ -55,7 +62,9 @@ impl Writers {
         let mut maps = self.maps.lock();
         let state = TransactionState::labelled(id, 0, Isolation::ReadCommitted, now_us, 0);
         state.undo_moved_to(first_lsn);
-        maps.active.insert(id, state.clone());
+        debug_assert!(id.0 < maps.next_id, "new ids are above those of an earlier life");
+        let before = maps.active.insert(id, state.clone());
+        debug_assert!(before.is_none(), "a transaction is adopted once");
         maps.unseen.insert(id, 0);
         self.low_lsn.store(0, Ordering::Release);
         state
@@ -63,7 +72,8 @@ impl Writers {
 
     /// Its commit record is in the log, or everything is undone.
     pub fn no_longer_active(&self, state: &TransactionState) {
-        self.maps.lock().active.remove(&state.id);
+        let was_active = self.maps.lock().active.remove(&state.id).is_some();
+        debug_assert!(was_active, "a transaction ends once");
     }
 
     /// Every new snapshot sees it, or it left nothing to see.

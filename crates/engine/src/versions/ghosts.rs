@@ -23,6 +23,7 @@ pub(crate) struct GhostQueue {
 impl GhostQueue {
     /// Remembers a ghost, unless there are enough.
     pub fn offer(&self, name: &RowName) {
+        debug_assert!(!name.is_prefix(), "a prefix has no record");
         let mut names = self.names.lock();
         if names.len() < GHOSTS_MAX {
             names.push(name.clone());

@@ -43,13 +43,23 @@ pub(crate) struct PruneStep {
 }
 
 impl History {
+    /// What holds between two calls.
+    fn check(&self) {
+        let is_empty = self.queue.is_empty();
+        debug_assert!(!is_empty || self.row_count == 0, "the rows counted are those of the queue");
+        debug_assert!(!is_empty || self.bytes == 0, "the bytes counted are those of the queue");
+    }
+
     pub fn push(&mut self, committed: Committed, chains: &[u64]) {
         if let Some(last) = self.queue.back() {
             assert!(last.lsn < committed.lsn, "commits enter the history in log order");
         }
+        debug_assert!(committed.born_lsn <= committed.lsn, "a commit comes after the first change");
         self.row_count += committed.rows.len();
         self.bytes += committed.bytes;
+        let before = self.pending_chains.len();
         self.pending_chains.extend(chains);
+        debug_assert_eq!(self.pending_chains.len(), before + chains.len(), "a chain is replaced once");
         self.queue.push_back(committed);
     }
 
@@ -80,6 +90,8 @@ impl History {
             }
             step.finished.extend(self.queue.pop_front().and_then(|front| front.state));
         }
+        debug_assert!(step.rows.len() <= rows_max, "no more than was asked for");
+        self.check();
         step
     }
 
@@ -92,6 +104,7 @@ impl History {
         let taken = std::mem::replace(&mut self.queue, rest);
         self.row_count -= taken.iter().map(|committed| committed.rows.len()).sum::<usize>();
         self.bytes -= taken.iter().map(|committed| committed.bytes).sum::<u64>();
+        self.check();
         taken
     }
 
@@ -100,11 +113,13 @@ impl History {
         if let (Some(last), Some(first)) = (older.back(), self.queue.front()) {
             assert!(last.lsn < first.lsn, "the history is in commit order");
         }
+        debug_assert!(self.is_merging, "what is put back was taken");
         self.is_merging = false;
         self.row_count += older.iter().map(|committed| committed.rows.len()).sum::<usize>();
         self.bytes += older.iter().map(|committed| committed.bytes).sum::<u64>();
         let newer = std::mem::replace(&mut self.queue, older);
         self.queue.extend(newer);
+        self.check();
     }
 
     /// How many committed changes are not pruned yet.
@@ -128,7 +143,8 @@ impl History {
 
     /// Called with the record of the freeing in the log.
     pub fn chain_freed(&mut self, chain: u64) {
-        self.pending_chains.remove(&chain);
+        let was_pending = self.pending_chains.remove(&chain);
+        debug_assert!(was_pending, "a chain is freed once");
     }
 }
 

@@ -23,6 +23,7 @@ const SLOW_DOWN_FROM: u64 = 2;
 /// and so long, at so many times the budget and beyond.
 const SLOW_DOWN_US_MAX: u64 = 20_000;
 const SLOW_DOWN_FULL: u64 = 4;
+const _: () = assert!(SLOW_DOWN_FROM < SLOW_DOWN_FULL, "waits become longer, then as long as they may be");
 
 /// Shorter histories are left alone.
 pub(crate) const MERGE_ROWS_MIN: usize = 64 << 10;
@@ -62,7 +63,8 @@ impl Engine {
         }
         self.spawn_dedicated("merge history", |engine| async move {
             let merged = engine.merge_history().await;
-            engine.versions.upkeep.merges.store(false, Ordering::Release);
+            let was_merging = engine.versions.upkeep.merges.swap(false, Ordering::AcqRel);
+            debug_assert!(was_merging, "one merge at a time");
             engine.prune_backlog();
             merged
         });
@@ -137,6 +139,10 @@ impl Engine {
                 pacer.turn().await;
             }
         }
+        debug_assert!(
+            merged.iter().is_sorted_by_key(|part| part.lsn),
+            "the history is in the order of commits"
+        );
         merged
     }
 }
@@ -158,6 +164,7 @@ fn slow_down_us(bytes: u64, budget: u64) -> u64 {
 
 /// Some snapshot sees the commit at `older` and not the one at `newer`.
 fn is_between(snapshots: &[u64], older: u64, newer: u64) -> bool {
+    debug_assert!(older < newer && snapshots.is_sorted(), "they are in order");
     let first = snapshots.partition_point(|snapshot| *snapshot < older);
     snapshots.get(first).is_some_and(|snapshot| *snapshot < newer)
 }

@@ -84,7 +84,8 @@ impl Engine {
         }
         self.spawn("prune", |engine| async move {
             let result = engine.prune_all().await;
-            engine.versions.upkeep.prunes.store(false, Ordering::Release);
+            let was_pruning = engine.versions.upkeep.prunes.swap(false, Ordering::AcqRel);
+            debug_assert!(was_pruning, "one task prunes at a time");
             result
         });
     }
@@ -150,7 +151,8 @@ impl Engine {
             if let Err(error) = task.await {
                 engine.background_failed(name, &error);
             }
-            engine.life.tasks.fetch_sub(1, Ordering::AcqRel);
+            let tasks = engine.life.tasks.fetch_sub(1, Ordering::AcqRel);
+            debug_assert!(tasks > 0, "a task counts until it has ended");
         })
     }
 }

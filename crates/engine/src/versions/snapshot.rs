@@ -60,7 +60,10 @@ impl SnapshotRegistry {
     pub fn count_strict(&self, was: bool, is: bool) {
         match (was, is) {
             (false, true) => drop(self.strict.fetch_add(1, Ordering::SeqCst)),
-            (true, false) => drop(self.strict.fetch_sub(1, Ordering::SeqCst)),
+            (true, false) => {
+                let strict = self.strict.fetch_sub(1, Ordering::SeqCst);
+                debug_assert!(strict > 0, "a strict snapshot counts until it ends");
+            }
             _ => {}
         }
     }
@@ -74,6 +77,7 @@ impl SnapshotRegistry {
         let in_use = &mut self.state.lock().in_use;
         let index = in_use.binary_search_by_key(&snapshot.lsn, |entry| entry.lsn);
         let index = index.expect("it was registered");
+        debug_assert!(in_use[index].count > 0, "a snapshot counts until it ends");
         in_use[index].count -= 1;
         if in_use[index].count == 0 {
             in_use.remove(index);
@@ -102,6 +106,7 @@ impl SnapshotRegistry {
         let newest = current();
         state.newest_lsn = state.newest_lsn.max(newest);
         let oldest = state.in_use.iter().find(|entry| entry.lsn >= state.expired_lsn);
+        debug_assert!(oldest.is_none_or(|oldest| oldest.lsn <= state.newest_lsn), "snapshots were given out");
         oldest.map_or(newest, |oldest| newest.min(oldest.lsn))
     }
 
@@ -110,6 +115,10 @@ impl SnapshotRegistry {
         let mut state = self.state.lock();
         let newest = current();
         state.newest_lsn = state.newest_lsn.max(newest);
+        debug_assert!(
+            state.in_use.back().is_none_or(|last| last.lsn <= state.newest_lsn),
+            "snapshots were given out"
+        );
         let in_use = state.in_use.iter().map(|entry| entry.lsn);
         (in_use.filter(|lsn| *lsn >= state.expired_lsn).collect(), newest)
     }

@@ -86,6 +86,7 @@ impl Transaction {
 impl Work {
     async fn load_in_order(&mut self, tree: &Tree, records: &EntryBatch) -> Result<(), EngineError> {
         let engine = self.engine.clone();
+        debug_assert!(records.iter().is_sorted_by(|one, next| one.0 < next.0), "keys ascend, each once");
         let mut encoded = EntryBatch::default();
         for (key, value) in records.iter() {
             let record = self.encode_loaded(tree, key, value).await?;
@@ -106,6 +107,7 @@ impl Work {
             committed.map_err(|error| engine.log_failed(&error))?;
             engine.checkpointer.note_log_end(engine.wal.end_lsn().0);
             engine.start_due_checkpoint();
+            debug_assert!(0 < appended && appended <= encoded.len() - start, "each step writes something");
             start += appended;
         }
         Ok(())

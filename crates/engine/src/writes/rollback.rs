@@ -85,6 +85,7 @@ impl Work {
                         false
                     }
                 };
+                debug_assert!(state.is_active(), "an end is not undone");
                 let lock = match (keep_locks, operation) {
                     (true, Operation::Insert) if !is_spilled => LockAfterUndo::Freed,
                     (true, _) => LockAfterUndo::Kept,
@@ -141,6 +142,8 @@ impl Work {
             let _ = self.engine.wal.append_reserve(&group);
             self.engine.stats.rollbacks.fetch_add(1, Relaxed);
         }
+        debug_assert!(!state.has_undo(), "everything is undone before it ends");
+        debug_assert!(state.prepared().is_none(), "what is prepared waits for its decision");
         state.stamp_aborted();
         self.engine.writers.no_longer_active(&state);
         self.engine.writers.seen(&state);

@@ -192,6 +192,13 @@ impl Edit for RowEdit<'_> {
         };
         let current = if self.is_unseen { self.known.flatten() } else { current };
         let before = current.filter(|_| record::is_live(current)).unwrap_or_default();
+        debug_assert!(self.announced.is_some(), "a change is announced before it is made");
+        debug_assert_eq!(
+            self.kind == Kind::Insert,
+            before.is_empty(),
+            "only an insert has nothing to put back"
+        );
+        debug_assert!(before.len() <= self.before_bytes, "the log has room for the undo record");
         let (sequence, tree, key) = (self.sequence, self.tree, self.key);
         self.state.begin_step();
         let undo = LogRecord::Undo { operation, sequence, tree, key, before };

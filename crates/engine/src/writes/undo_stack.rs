@@ -147,6 +147,10 @@ impl UndoStack {
     }
 
     fn push_numbered(&mut self, item: NumberedItem) {
+        debug_assert!(
+            self.items.back().or(self.kept.last()).is_none_or(|newest| newest.sequence < item.sequence),
+            "numbers grow"
+        );
         self.next_sequence = self.next_sequence.max(item.sequence + 1);
         self.memory_bytes += item.memory_bytes();
         self.items.push_back(item);
@@ -173,13 +177,26 @@ impl UndoStack {
     /// Takes the newest item off; answers what it took in the log.
     pub fn pop(&mut self) -> u64 {
         self.in_step = false;
+        debug_assert!(
+            !self.items.is_empty() || !self.kept.is_empty(),
+            "the caller has seen the newest change"
+        );
         let Some(popped) = self.items.pop_back() else {
             return self.kept.pop().map_or(0, |popped| u64::from(popped.log_bytes));
         };
         self.memory_bytes -= popped.memory_bytes();
+        self.check();
         u64::from(popped.log_bytes)
     }
 
+    /// What holds between two calls.
+    fn check(&self) {
+        debug_assert!(!self.items.is_empty() || self.memory_bytes == 0, "the bytes are those of the changes");
+        debug_assert!(
+            self.items.front().zip(self.kept.last()).is_none_or(|(item, kept)| kept.sequence < item.sequence),
+            "what is set apart is older"
+        );
+    }
     /// Entries for everything here may be in the spill from now on.
     pub fn expect_entries(&mut self) {
         self.entries_through = self.next_sequence;
@@ -197,10 +214,15 @@ impl UndoStack {
             if item.item.may_spill() && !unfit.contains(&item.sequence) {
                 taken.push(item);
             } else {
+                debug_assert!(
+                    self.kept.last().is_none_or(|last| last.sequence < item.sequence),
+                    "what is set apart keeps its order"
+                );
                 self.kept.push(item);
             }
         }
         self.spilled_count += taken.len() as u64;
+        self.check();
         taken
     }
 
@@ -212,6 +234,10 @@ impl UndoStack {
 
     /// Everything from `first` on that was spilled is undone.
     pub fn spill_undone(&mut self, first: u64) {
+        debug_assert!(
+            self.items.back().is_none_or(|newest| newest.sequence < first),
+            "what is newer is undone before"
+        );
         self.spilled_through = self.spilled_through.min(first);
         self.spilled_count = self.spilled_count.min(first);
     }

@@ -59,6 +59,7 @@ impl Work {
         prefix: &[u8],
         lock: LockMode,
     ) -> Result<Option<Rival>, EngineError> {
+        debug_assert!(key.starts_with(prefix), "a unique prefix is a part of the key");
         let state = self.state();
         let (engine, newest_allowed) = (self.engine.clone(), self.newest_allowed);
         let handle = engine.tree(tree)?;

@@ -73,6 +73,7 @@ impl Transaction {
         value: &[u8],
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
+        self.work.engine.check_key(key)?;
         if !self.work.engine.is_inline(key, value) {
             return self.insert(tree, key, value, Uniqueness::Key, wait).await;
         }
@@ -93,6 +94,7 @@ impl Transaction {
         value: &[u8],
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
+        self.work.engine.check_key(key)?;
         if !self.work.engine.is_inline(key, value) {
             return self.delete(tree, key, wait).await;
         }
@@ -157,6 +159,7 @@ impl Work {
         }
         let mark = self.sequence();
         let stub = self.write_chain(tree, value).await?;
+        debug_assert_eq!(self.sequence(), mark + 1, "a chain is one change");
         let record = record::encode_stub(stub);
         let write = Write { kind, record: &record, known: None, mark: None };
         let written = self.write(tree, key, write, duplicate_lock, wait).await;
@@ -245,6 +248,8 @@ impl Work {
                     self.engine.trees.marks.raise(tree, mark, before_lsn);
                 }
                 let name = self.announced.take().expect("a change is announced first");
+                debug_assert!(name.tree == tree && *name.key == *key, "what was announced has happened");
+                debug_assert_eq!(self.sequence(), sequence, "the stack has the number that the log has");
                 let Change { operation, old_chain } = change;
                 let bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before_bytes;
                 let item = UndoItem::Row { name, operation, old_chain };
