@@ -127,12 +127,16 @@ impl Catalog {
 
     /// A number for a program that is created or changed; it lasts until the server stops.
     pub(crate) fn new_program_id(&self) -> u64 {
-        self.next_program_id.fetch_add(1, Ordering::Relaxed)
+        let id = self.next_program_id.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(!self.state.read().programs_by_id.contains_key(&id), "no program has it yet");
+        id
     }
 
     /// An id for a table that is created or rebuilt.
     pub fn new_table_id(&self) -> TableId {
-        TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
+        let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
+        debug_assert!(!self.state.read().by_id.contains_key(&id), "no table has it yet");
+        id
     }
 
     /// Makes the changes of a committed transaction visible.
@@ -140,6 +144,7 @@ impl Catalog {
         let mut state = self.state.write();
         change(&mut state);
         state.link_changed();
+        state.check();
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -298,6 +303,17 @@ impl TableResolver for Catalog {
 }
 
 impl State {
+    /// What holds between two changes.
+    fn check(&self) {
+        let tables: usize = self.databases.values().map(|database| database.tables.len()).sum();
+        debug_assert!(self.by_id.len() >= tables, "each table is found by its id");
+        let programs: usize = self.databases.values().map(|database| database.programs.len()).sum();
+        debug_assert_eq!(self.programs_by_id.len(), programs, "each program is found by its number");
+        let is_both =
+            |database: &Database| database.views.keys().any(|name| database.tables.contains_key(name));
+        debug_assert!(!self.databases.values().any(is_both), "tables and views share their names");
+    }
+
     pub fn put_database(&mut self, definition: DatabaseDef) {
         match self.databases.get_mut(&definition.name) {
             Some(database) => database.definition = definition,

@@ -9,9 +9,10 @@ use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
 use schema::{DatabaseDef, ProgramDef, TableDef, TableId, ViewDef};
 use table::{Histogram, ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
-use crate::catalog::{Catalog, State};
+use crate::catalog::Catalog;
 use crate::computed::bind_columns;
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
+use crate::edit::{Edit, apply, show_temporary_tables};
 use crate::live_program::LiveProgram;
 use crate::program::folded;
 
@@ -23,17 +24,6 @@ pub struct SchemaChange {
     renewed: Vec<TreeId>,
     /// Trees that take the places of empty ones.
     filled: Vec<TreeId>,
-}
-
-enum Edit {
-    PutDatabase(DatabaseDef),
-    RemoveDatabase(String),
-    PutTable(Arc<TableHandle>),
-    RemoveTable(Arc<TableDef>),
-    PutView(Arc<ViewDef>),
-    RemoveView(Arc<ViewDef>),
-    PutProgram(Arc<LiveProgram>),
-    RemoveProgram(Arc<LiveProgram>),
 }
 
 impl Catalog {
@@ -116,6 +106,10 @@ impl SchemaChange {
             let tree = if is_clustering { rows } else { self.create_tree(&definition.name).await? };
             definition.indexes[position].tree = tree;
         }
+        debug_assert!(
+            has_own_trees(definition),
+            "each index has a tree, the clustering one that of the rows"
+        );
         Ok(())
     }
 
@@ -142,6 +136,7 @@ impl SchemaChange {
         let handle = Arc::new(TableHandle::new(Arc::new(definition), statistics, bind_columns));
         // Trees of this change are nobody else's to read yet.
         handle.ready_within(&mut self.transaction).await?;
+        debug_assert!(handle.is_ready(), "a table is ready when it becomes visible");
         self.edits.push(Edit::PutTable(handle.clone()));
         Ok(handle)
     }
@@ -153,6 +148,7 @@ impl SchemaChange {
         before: &Arc<TableDef>,
         filled: TableDef,
     ) -> Result<Arc<TableHandle>, SqlError> {
+        debug_assert_ne!(before.tree, filled.tree, "the filled trees are others");
         self.drop_trees(before).await?;
         let trees = filled.indexes.iter().map(|index| index.tree).chain([filled.tree]);
         self.filled.extend(trees.map(TreeId));
@@ -172,7 +168,13 @@ impl SchemaChange {
     }
 
     async fn store_definition(&mut self, definition: &TableDef) -> Result<(), SqlError> {
-        dictionary::put(&mut self.transaction, &key_of(definition), &definition.to_bytes()).await
+        let stored = definition.to_bytes();
+        debug_assert!(
+            has_own_trees(definition),
+            "each index has a tree, the clustering one that of the rows"
+        );
+        debug_assert!(TableDef::from_bytes(&stored).is_ok(), "what is stored can be read");
+        dictionary::put(&mut self.transaction, &key_of(definition), &stored).await
     }
 
     /// Drops a table with all its trees.
@@ -207,7 +209,9 @@ impl SchemaChange {
     /// Stores a view; replaces one of the same name.
     pub async fn put_view(&mut self, view: ViewDef) -> Result<(), SqlError> {
         let key = RecordKey::view(&view.database, &view.name);
-        dictionary::put(&mut self.transaction, &key, &view.to_bytes()).await?;
+        let stored = view.to_bytes();
+        debug_assert!(ViewDef::from_bytes(&stored).is_ok(), "what is stored can be read");
+        dictionary::put(&mut self.transaction, &key, &stored).await?;
         self.edits.push(Edit::PutView(Arc::new(view)));
         Ok(())
     }
@@ -223,7 +227,9 @@ impl SchemaChange {
     pub async fn put_program(&mut self, definition: ProgramDef) -> Result<Arc<LiveProgram>, SqlError> {
         let name = folded(definition.kind, &definition.name);
         let key = RecordKey::program(definition.kind, &definition.database, &name);
-        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
+        let stored = definition.to_bytes();
+        debug_assert!(ProgramDef::from_bytes(&stored).is_ok(), "what is stored can be read");
+        dictionary::put(&mut self.transaction, &key, &stored).await?;
         let program = Arc::new(LiveProgram { id: self.catalog.new_program_id(), definition });
         self.edits.push(Edit::PutProgram(program.clone()));
         Ok(program)
@@ -237,6 +243,7 @@ impl SchemaChange {
         last_executed_us: i64,
     ) -> Result<(), SqlError> {
         let mut definition = event.definition.clone();
+        debug_assert!(definition.event.is_some(), "only events have such a state");
         if let Some(event) = &mut definition.event {
             event.state = state;
             event.last_executed_us = Some(last_executed_us);
@@ -302,7 +309,9 @@ impl SchemaChange {
         table: TableId,
         statistics: &Statistics,
     ) -> Result<(), SqlError> {
-        dictionary::put(&mut self.transaction, &RecordKey::statistics(table), &statistics.to_bytes()).await
+        let stored = statistics.to_bytes();
+        debug_assert!(Statistics::from_bytes(&stored).is_some(), "what is stored can be read");
+        dictionary::put(&mut self.transaction, &RecordKey::statistics(table), &stored).await
     }
 
     /// Stores the histograms of a table's columns.
@@ -314,7 +323,11 @@ impl SchemaChange {
         let key = RecordKey::histograms(table);
         match histograms.is_empty() {
             true => dictionary::remove(&mut self.transaction, &key).await,
-            false => dictionary::put(&mut self.transaction, &key, &Histogram::to_bytes(histograms)).await,
+            false => {
+                let stored = Histogram::to_bytes(histograms);
+                debug_assert!(Histogram::from_bytes(&stored).is_some(), "what is stored can be read");
+                dictionary::put(&mut self.transaction, &key, &stored).await
+            }
         }
     }
 
@@ -357,44 +370,20 @@ pub async fn put_applied(
     dictionary::replace(transaction, &RecordKey::applied(channel), earlier, value).await
 }
 
+/// Whether the clustering index has the tree of the rows, and each other index one of its own.
+fn has_own_trees(definition: &TableDef) -> bool {
+    let indexes = &definition.indexes;
+    indexes.iter().enumerate().all(|(position, index)| {
+        let is_clustering = Some(index.id) == definition.clustered_by;
+        (index.tree == definition.tree) == is_clustering
+            && indexes[..position].iter().all(|other| other.tree != index.tree)
+    })
+}
+
 /// Where the descriptor is stored.
 fn key_of(definition: &TableDef) -> RecordKey {
     match definition.temporary {
         true => RecordKey::temporary(definition.id),
         false => RecordKey::table(&definition.database, &definition.name),
-    }
-}
-
-/// A session reads its temporary tables also from a snapshot that it took before it made them.
-fn show_temporary_tables(catalog: &Catalog, edits: &[Edit]) {
-    for edit in edits {
-        if let Edit::PutTable(handle) = edit
-            && handle.definition().temporary
-        {
-            let definition = handle.definition();
-            let trees = definition.indexes.iter().map(|index| index.tree).chain([definition.tree]);
-            trees.for_each(|tree| catalog.engine().show_to_all(TreeId(tree)));
-        }
-    }
-}
-
-fn apply(state: &mut State, edit: Edit) {
-    match edit {
-        Edit::PutDatabase(definition) => state.put_database(definition),
-        Edit::RemoveDatabase(name) => {
-            state.databases.remove(&name);
-        }
-        Edit::PutTable(handle) => {
-            state.put_table(handle).expect("the database's metadata lock keeps it from being dropped");
-        }
-        Edit::RemoveTable(definition) => state.remove_table(&definition),
-        Edit::PutView(view) => {
-            state.put_view(view).expect("the database's metadata lock keeps it from being dropped");
-        }
-        Edit::RemoveView(view) => state.remove_view(&view),
-        Edit::PutProgram(program) => {
-            state.put_program(program).expect("the database's metadata lock keeps it from being dropped");
-        }
-        Edit::RemoveProgram(program) => state.remove_program(&program),
     }
 }

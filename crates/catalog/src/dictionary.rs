@@ -122,6 +122,7 @@ pub(crate) async fn put(
     remove(transaction, key).await?;
     let mut number = 0;
     loop {
+        debug_assert!(number * CHUNK_BYTES <= value.len(), "each chunk but the last is full");
         let chunk =
             &value[(number * CHUNK_BYTES).min(value.len())..((number + 1) * CHUNK_BYTES).min(value.len())];
         let result =

@@ -30,6 +30,7 @@ impl GateState {
 
     pub(super) fn leave(&self) {
         let before = self.state.fetch_sub(1, Ordering::SeqCst);
+        debug_assert!(!before.is_multiple_of(CLOSER), "who leaves was inside");
         if before >= CLOSER {
             self.closers.lock().drain(..).for_each(Waker::wake);
         }

@@ -59,7 +59,8 @@ impl Closing {
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        self.locks.gate(self.gate).state.fetch_sub(CLOSER, Ordering::SeqCst);
+        let before = self.locks.gate(self.gate).state.fetch_sub(CLOSER, Ordering::SeqCst);
+        debug_assert!(before >= CLOSER, "a closer counts until it lets go");
     }
 }
 
@@ -99,6 +100,7 @@ impl MetadataLocks {
             })
             .await;
         }
+        debug_assert!(self.gate(gate).is_empty(), "nobody is inside of a closed gate");
         Ok(ClosedGate { _closing: closing, _guard: guard })
     }
 }

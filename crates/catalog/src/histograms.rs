@@ -35,6 +35,7 @@ impl Catalog {
             skipped_bits += 1;
         };
         let sampled = 0.5f64.powi(skipped_bits as i32);
+        debug_assert_eq!(counts.len(), columns.len(), "each column was counted");
         let mut all = Vec::clone(&table.statistics().histograms());
         for (&column, counts) in columns.iter().zip(counts) {
             let name = &definition.columns[column].name;
@@ -94,6 +95,7 @@ impl Catalog {
         memory_bytes: usize,
         check: &(dyn Fn() -> Result<(), SqlError> + Sync),
     ) -> Result<Option<Vec<ValueCounts>>, SqlError> {
+        debug_assert!(skipped_bits < 64, "a hash has 64 bits");
         let definition = table.definition();
         let types = columns.iter().map(|column| &definition.columns[*column].column_type);
         let mut counts: Vec<ValueCounts> =

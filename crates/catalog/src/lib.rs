@@ -10,6 +10,7 @@ mod change;
 mod check;
 mod computed;
 mod dictionary;
+mod edit;
 mod first_use;
 mod gate;
 mod global_lock;

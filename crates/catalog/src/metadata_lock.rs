@@ -16,6 +16,7 @@
 //! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment. A lock keeps its place
 //! while somebody needs it, so a guard goes there without a lookup. One that nobody needs any more stays for the next
 //! statement on the same table, unless there are many such.
+mod lock;
 mod name;
 mod queue;
 
@@ -28,7 +29,8 @@ use env::{TimedWait, WaitCause, WaitObject};
 use parking_lot::Mutex;
 
 use crate::gate::{Gate, GateState};
-use queue::{DrainWaiter, LockTable, Manner, Waiter};
+use lock::{DrainWaiter, Manner, Waiter};
+use queue::LockTable;
 
 pub use name::{LockDeadlock, LockMode, LockName, LockOwner};
 
@@ -156,10 +158,12 @@ impl MetadataLocks {
     /// For a wait that is not in a queue.
     pub(crate) fn show_wait(&self, owner: LockOwner, awaited: Option<LockName>) {
         let waiting = &mut self.table.lock().waiting;
-        match awaited {
+        let begins = awaited.is_some();
+        let before = match awaited {
             Some(name) => waiting.insert(owner, name),
             None => waiting.remove(&owner),
         };
+        debug_assert!(before.is_none() == begins, "an owner waits for at most one lock, and ends that once");
     }
 
     /// What an owner waits for, if it does.
@@ -185,6 +189,7 @@ impl Future for Acquire {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        debug_assert!(this.ticket.is_some() == this.wait.is_some(), "who is in the queue is seen to wait");
         let mut table = this.locks.table.lock();
         let granted = match this.ticket {
             None => table.try_grant(this.owner, &this.name, this.mode),

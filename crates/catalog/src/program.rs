@@ -78,7 +78,8 @@ impl State {
         if let Some(before) = before {
             self.forget_program(&before);
         }
-        self.programs_by_id.insert(program.id, program.clone());
+        let before = self.programs_by_id.insert(program.id, program.clone());
+        debug_assert!(before.is_none(), "a number is one program's");
         if let Some(trigger) = &definition.trigger {
             let list = self.triggers.entry((definition.database.clone(), trigger.table.clone())).or_default();
             list.push(program.clone());
@@ -96,7 +97,8 @@ impl State {
     }
 
     fn forget_program(&mut self, program: &LiveProgram) {
-        self.programs_by_id.remove(&program.id);
+        let was_there = self.programs_by_id.remove(&program.id).is_some();
+        debug_assert!(was_there, "a program goes once");
         let Some(trigger) = &program.definition.trigger else { return };
         let key = (program.definition.database.clone(), trigger.table.clone());
         if let Some(list) = self.triggers.get_mut(&key) {

@@ -101,6 +101,7 @@ pub struct Share {
 
 impl Progress {
     pub fn enter(&self, stage: Stage) {
+        debug_assert_eq!(STAGES[stage as usize], stage, "the stages are listed in their order");
         self.stage.store(stage as u8, Relaxed);
         let share = self.share();
         self.log.add(Entered { stage, at: Instant::now(), done: share.done, estimated: share.estimated });
@@ -135,6 +136,7 @@ impl Share {
 
     /// The time that is left if the rest goes as fast as what is done, which took `elapsed_us`.
     pub fn left_us(&self, elapsed_us: u64) -> Option<u64> {
+        debug_assert!(self.done <= self.estimated, "what is done was to be done");
         let left = u128::from(self.estimated - self.done);
         let left = (u128::from(elapsed_us) * left).checked_div(u128::from(self.done))?;
         u64::try_from(left).ok()

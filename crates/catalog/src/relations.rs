@@ -36,6 +36,7 @@ impl State {
         for key in &definition.foreign_keys {
             let parent = parent_name(key);
             if let Some(children) = self.children.get_mut(&parent) {
+                debug_assert!(!children.is_empty(), "a parent is listed with its children");
                 children.remove(&child);
                 if children.is_empty() {
                     self.children.remove(&parent);
@@ -69,6 +70,7 @@ impl State {
                 live.relations = relations;
             }
         }
+        debug_assert!(self.changed.is_empty(), "linking changes no table");
     }
 
     fn relations_of(&self, table: &Arc<TableHandle>, name: &FullName) -> Option<Arc<Relations>> {

@@ -27,6 +27,7 @@ impl<'t> RowImage<'t> {
     }
 
     pub fn checksum(&self, row: &[Value]) -> u32 {
+        debug_assert_eq!(row.len(), self.table.columns.len(), "a row has a value for each column");
         let mut image = self.null_bits(row);
         for (column, value) in self.table.columns.iter().zip(row) {
             write_column(column, value, &mut image);
@@ -162,6 +163,7 @@ fn write_moment(kind: &TypeKind, value: &Value, image: &mut Vec<u8>) {
         }
         (kind, _) => (1 << 39, 5, 0, kind.fsp()),
     };
+    debug_assert!(fsp <= 6, "a moment has six digits behind the point at most");
     image.extend_from_slice(&whole.to_be_bytes()[8 - whole_bytes..]);
     let fraction = micros / 10i64.pow(6 - u32::from(fsp.div_ceil(2) * 2));
     image.extend_from_slice(&fraction.to_be_bytes()[8 - usize::from(fsp.div_ceil(2))..]);
@@ -169,6 +171,7 @@ fn write_moment(kind: &TypeKind, value: &Value, image: &mut Vec<u8>) {
 
 /// The clock and its fraction are one number, whose negative is taken as a whole.
 fn write_time(micros: i64, fsp: u8, image: &mut Vec<u8>) {
+    debug_assert!(fsp <= 6, "a time has six digits behind the point at most");
     let magnitude = micros.abs();
     let seconds = magnitude / 1_000_000;
     let clock = ((seconds / 3600) << 12) | ((seconds / 60 % 60) << 6) | (seconds % 60);
@@ -188,6 +191,7 @@ fn write_decimal(number: &Decimal, precision: u8, scale: u8, image: &mut Vec<u8>
     number.absolute().rescale(scale).unwrap_or_else(|_| number.absolute()).write_text(&mut text);
     let mut parts = text.splitn(2, |byte| *byte == b'.');
     let (whole, fraction) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    debug_assert!(scale <= precision, "the fraction is a part of the digits");
     let whole_digits = usize::from(precision - scale);
     let padding = whole_digits.saturating_sub(whole.len());
     let mut digits = vec![b'0'; padding];
@@ -197,6 +201,7 @@ fn write_decimal(number: &Decimal, precision: u8, scale: u8, image: &mut Vec<u8>
     let (full, last) = fraction.split_at(fraction.len() / 9 * 9);
     let groups = groups.chunks(9).chain(full.chunks(9));
     for group in std::iter::once(first).chain(groups).chain(std::iter::once(last)) {
+        debug_assert!(group.len() <= 9 && group.iter().all(u8::is_ascii_digit), "a group is of digits");
         let value = group.iter().fold(0u32, |value, digit| value * 10 + u32::from(digit - b'0'));
         image.extend_from_slice(&value.to_be_bytes()[4 - BYTES[group.len()]..]);
     }

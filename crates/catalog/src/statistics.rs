@@ -46,6 +46,7 @@ impl Catalog {
     ) -> Result<Option<Statistics>, SqlError> {
         let definition = table.definition();
         let name = LockName::Table(definition.database.as_str().into(), definition.name.as_str().into());
+        debug_assert!(definition.id.0 < FIRST_OWNER, "each table has an owner of its own");
         let owner = LockOwner(FIRST_OWNER + definition.id.0);
         let Some(_lock) = self.locks().try_acquire(owner, &name, LockMode::Shared) else { return Ok(None) };
         if !TableResolver::table(&**self, definition.id).is_ok_and(|present| Arc::ptr_eq(&present, table)) {

@@ -169,7 +169,11 @@ impl CatchUp {
         loop {
             let report = self.take_up(target, change).await?;
             match report.rival {
-                None => return Ok(()),
+                None => {
+                    let writers = self.stream.iter().map(|attached| attached.stream().open_writers().len());
+                    debug_assert_eq!(writers.sum::<usize>(), 0, "the caller keeps writers out");
+                    return Ok(());
+                }
                 Some(error) if report.rivals >= rivals => return Err(error),
                 Some(_) => rivals = report.rivals,
             }
@@ -230,6 +234,10 @@ impl CatchUp {
             target.remove(change, reader, &record).await?;
             ended.push(record);
         }
+        debug_assert!(
+            ended.is_sorted_by_key(|record| &record.row_key),
+            "records come in the order of their rows"
+        );
         report.records += ended.len();
         give(records.len() - ended.len(), 0);
         for (position, record) in ended.iter().enumerate() {
@@ -244,6 +252,7 @@ impl CatchUp {
             }
             if let Some(rival) = target.add(change, reader, &record.row_key).await? {
                 report.rivals += 1;
+                debug_assert!(report.rivals <= report.records, "a record has one rival at most");
                 report.rival = Some(rival);
                 let again = [&NO_WRITER.to_le_bytes()[..], &[0]].concat();
                 self.backlog.put_one(&record.row_key, &again).await?;

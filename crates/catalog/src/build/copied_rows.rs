@@ -64,6 +64,7 @@ impl NewRows<'_> {
         let row = decode_all(&self.before, key, value)?;
         let mut converted = Vec::with_capacity(self.after.definition().columns.len());
         self.converter.convert(&row, &mut converted)?;
+        debug_assert_eq!(converted.len(), self.after.definition().columns.len(), "a value for each column");
         self.after.observe_number(&converted);
         Ok(converted)
     }
@@ -77,6 +78,7 @@ impl NewRows<'_> {
                 self.next_row_id += 1;
             }
         }
+        debug_assert!(!new_key.is_empty(), "each row has a key");
         Ok(new_key)
     }
 
@@ -158,6 +160,10 @@ impl NewRows<'_> {
 
     /// For a row that keeps its key: takes away the entries that it has no more, and finds those that are missing.
     async fn renew(&self, change: &mut SchemaChange, coming: &mut ComingRow) -> Result<(), SqlError> {
+        debug_assert!(
+            coming.entries.is_empty() && coming.copied == Copied::No,
+            "it was not looked for before"
+        );
         let tree = self.after.layout().tree;
         let found = change.transaction().get(tree, &coming.key, ReadMode::Snapshot).await;
         let found = found.map_err(|error| self.sql_error(error))?;
@@ -238,6 +244,10 @@ impl Target for NewRows<'_> {
             self.remove_copy(change, row_key).await?;
             coming.entries = self.entries_of(&coming.row, &coming.key)?;
         }
+        debug_assert!(
+            self.coming.back().is_none_or(|last| last.row_key < coming.row_key),
+            "rows come in the order of their keys, each once"
+        );
         self.coming.push_back(coming);
         Ok(())
     }
@@ -253,6 +263,10 @@ impl Target for NewRows<'_> {
         }
         let Some(coming) = self.coming.pop_front() else { return Ok(None) };
         let tree = self.after.layout().tree;
+        debug_assert!(
+            coming.copied != Copied::Same || coming.entries.is_empty(),
+            "the same row has its entries"
+        );
         match coming.copied {
             Copied::Same => {}
             Copied::Otherwise => {

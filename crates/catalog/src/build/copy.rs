@@ -57,6 +57,7 @@ impl<'c> TableCopy<'c> {
 
     /// When those have ended who wrote before the attachment.
     pub async fn take_snapshot(&mut self, change: &SchemaChange) -> Result<(), SqlError> {
+        debug_assert!(self.reader.is_none(), "a copy is of one moment");
         self.reader = Some(self.catch_up.take_snapshot(change).await?);
         Ok(())
     }
@@ -115,6 +116,7 @@ impl<'c> TableCopy<'c> {
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let (mut batch, mut ordered) = (EntryBatch::default(), EntryBatch::default());
         let (mut mapped, mut maker) = (EntryBatch::default(), EntryMaker::default());
+        debug_assert_eq!(sorted.len(), indexes.len(), "each index has its sort");
         let (mut count, mut more) = (0, true);
         while more {
             batch.clear();
@@ -147,6 +149,10 @@ impl<'c> TableCopy<'c> {
             self.catch_up.work.progress.add(batch.len() as u64);
             self.catch_up.pause(batch.len()).await?;
         }
+        debug_assert!(
+            ordered.is_empty() && mapped.is_empty(),
+            "the last piece is written however small it is"
+        );
         Ok(count)
     }
 

@@ -112,6 +112,7 @@ impl LostKeys {
                 columns: Vec::new(),
                 rows: BTreeMap::new(),
             });
+            debug_assert_eq!(parent.columns.len(), link.key.columns.len(), "each column has its parent's");
             lost.columns.extend_from_slice(&parent.columns);
             let link = ParentLink::new(&link.key, Some(&parent.handle));
             lost.links.push(WatchedLink { link, index, is_new: new_indexes.contains(&index) });
@@ -125,6 +126,7 @@ impl LostKeys {
 
     /// Begins to watch the parent. Those who wrote to it before have to end before the rows of the child are read.
     pub fn follow(self, work: &BuildWork) -> FollowedParent {
+        debug_assert!(!self.links.is_empty() && !self.columns.is_empty(), "a parent is watched for a key");
         let stream = ChangeStream::new(self.columns.clone(), false);
         let changes = CatchUp::attach(&self.parent, Some(stream), work.clone(), Vec::new());
         FollowedParent { keys: self, changes }

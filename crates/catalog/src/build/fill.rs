@@ -80,6 +80,11 @@ impl TableFill {
 
     /// Takes the next row: a value of the column's type for every column.
     pub async fn push(&mut self, change: &mut SchemaChange, row: &[Value]) -> Result<(), SqlError> {
+        debug_assert_eq!(
+            row.len(),
+            self.after.definition().columns.len(),
+            "a row has a value for each column"
+        );
         self.count += 1;
         self.after.observe_number(row);
         let layout = self.after.handle().layout();
@@ -163,6 +168,7 @@ impl TableFill {
         for (index, sorter) in std::mem::take(&mut self.entries) {
             refusals.extend(self.write_entries(change, index, sorter).await?);
         }
+        debug_assert!(self.left_out.is_none() || refusals.is_empty(), "what is left out is not refused");
         match earliest(refusals) {
             Some(refusal) => Err(self.error_of(change, refusal).await?),
             None => Ok((self.count, self.left_out.unwrap_or_default())),
@@ -207,6 +213,7 @@ impl TableFill {
             self.leave_out(&mut groups)?;
         }
         self.load_ordered(change).await?;
+        debug_assert!(self.ordered.is_empty(), "the last piece is written however small it is");
         Ok(groups.refusal())
     }
 
@@ -253,6 +260,7 @@ impl TableFill {
                 env::yield_now().await;
             }
         }
+        debug_assert!(piece.is_empty(), "the last piece is written however small it is");
         Ok(groups.refusal())
     }
 

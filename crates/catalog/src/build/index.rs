@@ -47,6 +47,11 @@ impl<'c> IndexBuild<'c> {
         (online, followed): (bool, Vec<FollowedParent>),
         work: BuildWork,
     ) -> IndexBuild<'c> {
+        debug_assert_eq!(
+            sources.len(),
+            after.definition().columns.len(),
+            "each column is an old one or a new one"
+        );
         let layouts = indexes.iter().map(|index| &after.layout().indexes[*index]);
         let mut columns = demands.columns(after.definition().columns.len());
         columns.extend(layouts.flat_map(|layout| layout.parts.iter().map(|part| part.column)));
@@ -65,6 +70,7 @@ impl<'c> IndexBuild<'c> {
 
     /// When those have ended who wrote before the attachment.
     pub async fn take_snapshot(&mut self, change: &SchemaChange) -> Result<(), SqlError> {
+        debug_assert!(self.reader.is_none(), "entries are of one moment");
         self.reader = Some(self.catch_up.take_snapshot(change).await?);
         Ok(())
     }
@@ -106,6 +112,7 @@ impl<'c> IndexBuild<'c> {
         let definition = indexes.after.definition();
         let tree = TreeId(definition.tree);
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+        debug_assert_eq!(sorted.len(), indexes.indexes.len(), "each index has its sort");
         let mut batch = EntryBatch::default();
         let mut row = indexes.empty_row();
         let mut maker = EntryMaker::default();
@@ -143,6 +150,7 @@ impl<'c> IndexBuild<'c> {
     pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
         let followed = std::mem::take(&mut self.catch_up.followed);
         self.catch_up.finish(&mut self.indexes, change).await?;
+        debug_assert_eq!(followed.len(), self.lost_keys.len(), "each parent that is followed has lost keys");
         for (parent, mut keys) in followed.into_iter().zip(self.lost_keys) {
             parent.finish(&mut keys, change).await?;
         }

@@ -17,6 +17,7 @@ impl LeftOut {
     pub const ERRORS_MAX: usize = 65_535;
 
     pub fn add(&mut self, number: u64, error: SqlError) {
+        debug_assert!(!self.contains(number), "a row is left out once");
         let (word, bit) = place_of(number);
         if self.numbers.len() <= word {
             self.numbers.resize(word + 1, 0);
@@ -27,6 +28,7 @@ impl LeftOut {
         if self.errors.len() >= 2 * Self::ERRORS_MAX {
             self.keep_first();
         }
+        debug_assert!(self.errors.len() < 2 * Self::ERRORS_MAX, "memory for errors is bounded");
     }
 
     pub fn contains(&self, number: u64) -> bool {

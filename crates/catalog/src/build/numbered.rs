@@ -18,6 +18,7 @@ pub struct Numbered<'a> {
 
 impl Numbered<'_> {
     pub fn write(unique: Option<usize>, number: u64, value: &[u8], out: &mut Vec<u8>) {
+        assert!(unique.is_none_or(|length| length < usize::from(NOT_UNIQUE)), "keys are far shorter");
         out.clear();
         out.extend_from_slice(&unique.map_or(NOT_UNIQUE, |length| length as u16).to_le_bytes());
         out.extend_from_slice(&number.to_le_bytes());
@@ -47,6 +48,10 @@ pub struct Kept {
 
 impl Kept {
     fn set(&mut self, key: &[u8], record: &Numbered<'_>) {
+        debug_assert!(
+            record.unique.is_none_or(|length| length <= key.len()),
+            "what is unique is a part of the key"
+        );
         self.key.clear();
         self.key.extend_from_slice(key);
         self.value.clear();
@@ -102,6 +107,7 @@ impl Group {
             self.first.insert(Kept::default()).set(key, &record);
             return None;
         };
+        debug_assert!(*first.key <= *key, "records come in the order of their keys");
         if !first.excludes(key, record.unique) {
             std::mem::swap(first, &mut self.done);
             first.set(key, &record);

@@ -51,6 +51,7 @@ impl EntryMaker {
         table.layout().write_entry_value(row_key, &mut value);
         let is_unique = table.layout().indexes[index].unique;
         Ok(self.keys.drain(..).map(move |EntryKey { key, own, has_null }| {
+            debug_assert!(own <= key.len(), "what is unique is a part of the key");
             let unique = (is_unique && !has_null).then_some(own);
             Entry { key, value: value.clone(), unique }
         }))
@@ -90,6 +91,7 @@ impl SortedTree {
     }
 
     pub async fn push(&mut self, entry: &Entry, beside: &mut CatchUp) -> Result<(), SqlError> {
+        assert!(entry.key.len() < usize::from(NOT_UNIQUE), "keys are far shorter");
         let unique = entry.unique.map_or(NOT_UNIQUE, |own| own as u16);
         self.put((&entry.key, &entry.value), unique, beside).await
     }
@@ -101,6 +103,7 @@ impl SortedTree {
         value: &[u8],
         beside: &mut CatchUp,
     ) -> Result<(), SqlError> {
+        assert!(key.len() < usize::from(NOT_UNIQUE), "keys are far shorter");
         self.put((key, value), key.len() as u16, beside).await
     }
 
@@ -137,6 +140,7 @@ impl SortedTree {
                 let (unique, value) = self.sorter.row().split_first_chunk().ok_or_else(rowstore::damaged)?;
                 let unique = u16::from_le_bytes(*unique);
                 if unique != NOT_UNIQUE {
+                    debug_assert!(*previous <= *key, "records come in the order of their keys");
                     let unique = usize::from(unique).min(key.len());
                     if previous == key[..unique] && !previous.is_empty() {
                         return Ok(Some(Rival { key: key.to_vec(), value: value.to_vec(), unique }));
@@ -154,6 +158,7 @@ impl SortedTree {
                 piece.clear();
             }
         }
+        debug_assert!(piece.is_empty(), "the last piece is written however small it is");
         Ok(None)
     }
 }

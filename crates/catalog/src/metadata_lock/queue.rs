@@ -1,12 +1,12 @@
 //! The queues of metadata locks: who holds each, who waits for it, in which order they are let in, and who would wait for ever.
 //!
 //! Invariant: a lock keeps its place while somebody needs it. Called by `metadata_lock`, under its mutex.
-use std::collections::VecDeque;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldhash::{HashMap, HashSet};
 
+use super::lock::{DrainWaiter, Lock, Waiter, conflict};
 use super::name::{LockDeadlock, LockMode, LockName, LockOwner};
 
 /// So many locks may wait for their next use.
@@ -26,68 +26,6 @@ pub(super) struct LockTable {
     next_ticket: u64,
 }
 
-#[derive(Default)]
-pub(super) struct Lock {
-    pub(super) holders: Vec<Holder>,
-    pub(super) queue: VecDeque<Waiter>,
-    /// Those who wait for others to end, and are in nobody's way.
-    drains: Vec<DrainWaiter>,
-    /// How many holders there have been.
-    granted: u64,
-}
-
-/// Waits for holders that are there already.
-pub(super) struct DrainWaiter {
-    pub(super) owner: LockOwner,
-    pub(super) mode: LockMode,
-    /// The last of them.
-    pub(super) newest: u64,
-    pub(super) waker: Option<Waker>,
-}
-
-pub(super) struct Holder {
-    pub(super) owner: LockOwner,
-    pub(super) mode: LockMode,
-    /// How many guards hold it.
-    count: u32,
-    /// Which of the lock's holders it is, and since when.
-    number: u64,
-    since: Instant,
-}
-
-/// Whom a request lets pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// Nobody who comes later.
-    Firm,
-    /// Those who hold the lock.
-    Polite,
-    /// Everybody.
-    Aside,
-}
-
-pub(super) struct Waiter {
-    pub(super) ticket: u64,
-    pub(super) owner: LockOwner,
-    pub(super) mode: LockMode,
-    pub(super) manner: Manner,
-    /// It would wait for ever: somebody who has the lock and waits for a definition that waits for him.
-    pub(super) is_refused: bool,
-    pub(super) waker: Option<Waker>,
-}
-
-fn conflict(left: LockMode, right: LockMode) -> bool {
-    use LockMode::{Exclusive, NoWrite, SharedWrite, Upgradable};
-    matches!(
-        (left, right),
-        (Exclusive, _)
-            | (_, Exclusive)
-            | (NoWrite, SharedWrite)
-            | (SharedWrite, NoWrite)
-            | (Upgradable, Upgradable)
-    )
-}
-
 impl LockTable {
     /// The place of the lock, if it is granted.
     pub(super) fn try_grant(&mut self, owner: LockOwner, name: &LockName, mode: LockMode) -> Option<usize> {
@@ -98,6 +36,7 @@ impl LockTable {
         };
         let lock = &mut self.locks[place];
         if lock.is_idle() {
+            debug_assert!(self.idle > 0, "locks that nobody needs are counted");
             self.idle -= 1;
         }
         let is_behind = lock.queue.iter().any(|waiter| lock.goes_before(waiter, owner, mode));
@@ -105,6 +44,7 @@ impl LockTable {
             return None;
         }
         lock.hold(owner, mode);
+        lock.check();
         Some(place)
     }
 
@@ -113,7 +53,9 @@ impl LockTable {
             self.locks.push(Lock::default());
             self.locks.len() - 1
         });
-        self.places.insert(name.clone(), place);
+        debug_assert!(self.locks[place].is_empty(), "a free place has no lock");
+        let before = self.places.insert(name.clone(), place);
+        debug_assert!(before.is_none(), "a lock has one place");
         place
     }
 
@@ -124,10 +66,12 @@ impl LockTable {
     pub(super) fn enqueue(&mut self, name: &LockName, waiter: Waiter) -> u64 {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
-        self.waiting.insert(waiter.owner, name.clone());
+        let before = self.waiting.insert(waiter.owner, name.clone());
+        debug_assert!(before.is_none(), "an owner waits for at most one lock");
         let place = *self.places.get(name).expect("a lock that was refused exists");
         let waiter = Waiter { ticket, ..waiter };
         let position = self.position_for(name, &self.locks[place], waiter.owner, waiter.mode);
+        debug_assert!(position <= self.locks[place].queue.len(), "it is a place in the queue");
         self.locks[place].queue.insert(position, waiter);
         ticket
     }
@@ -205,6 +149,7 @@ impl LockTable {
             let position =
                 lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
             let position = position.expect("a guard's owner holds the lock");
+            debug_assert!(lock.holders[position].count > 0, "a guard is counted until it is dropped");
             lock.holders[position].count -= 1;
             if lock.holders[position].count == 0 {
                 lock.holders.swap_remove(position);
@@ -214,16 +159,21 @@ impl LockTable {
 
     /// Takes somebody from a lock or its queue, as `leave` does, and lets the next ones in.
     fn leave(&mut self, name: &LockName, place: usize, leave: impl FnOnce(&mut Lock)) {
+        debug_assert_eq!(self.places.get(name), Some(&place), "a lock keeps its place while it is needed");
         let lock = &mut self.locks[place];
         leave(lock);
         lock.grant_waiting(&mut self.waiting);
+        lock.check();
         lock.drains.iter_mut().filter_map(|drain| drain.waker.take()).for_each(Waker::wake);
         if !lock.is_idle() {
             return;
         }
         if self.idle < IDLE_LOCKS_MAX {
             self.idle += 1;
+            debug_assert!(self.idle <= self.places.len(), "they are among the locks");
         } else {
+            // They have been told; the next lock in this place is not theirs.
+            lock.drains.clear();
             self.places.remove(name);
             self.free.push(place);
         }
@@ -237,6 +187,7 @@ impl LockTable {
         from: LockOwner,
         to: LockOwner,
     ) {
+        debug_assert!(!self.waiting.contains_key(&to), "the new owner waits for nothing");
         self.locks[place].hold(to, mode);
         self.release(name, place, from, mode);
     }
@@ -335,79 +286,5 @@ impl LockTable {
             .filter(|waiter| waiter.owner != owner && lock.goes_before(waiter, owner, mode))
             .map(|waiter| waiter.owner);
         holders.chain(in_front).collect()
-    }
-}
-
-impl Lock {
-    /// Nobody needs it.
-    fn is_idle(&self) -> bool {
-        self.holders.is_empty() && self.queue.is_empty()
-    }
-
-    /// Those of the holders up to `newest` that are in the way of this mode.
-    fn drained(&self, owner: LockOwner, mode: LockMode, newest: u64) -> Vec<LockOwner> {
-        let others = self.holders.iter().filter(|holder| holder.owner != owner && holder.number <= newest);
-        others.filter(|holder| conflict(holder.mode, mode)).map(|holder| holder.owner).collect()
-    }
-
-    fn is_upgrading(&self, owner: LockOwner) -> bool {
-        self.holders.iter().any(|holder| holder.owner == owner && holder.mode == LockMode::Upgradable)
-    }
-
-    /// Whether somebody in the queue stands in front of a new request.
-    fn goes_before(&self, waiter: &Waiter, owner: LockOwner, mode: LockMode) -> bool {
-        let passes = |holder: &Holder| {
-            holder.owner == owner
-                && (waiter.manner == Manner::Polite
-                    || holder.mode >= mode
-                    || holder.mode == LockMode::Upgradable)
-        };
-        waiter.manner != Manner::Aside && conflict(waiter.mode, mode) && !self.holders.iter().any(passes)
-    }
-
-    /// Grants to everybody whom no holder and nobody in front stops, as `try_grant` would.
-    fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) {
-        let mut position = 0;
-        // Each mode once.
-        let mut modes_in_front: Vec<LockMode> = Vec::new();
-        while let Some(&Waiter { owner, mode, manner, .. }) = self.queue.get(position) {
-            let is_behind = modes_in_front.iter().any(|in_front| conflict(*in_front, mode));
-            if is_behind || self.held_against(owner, mode) {
-                if manner == Manner::Aside {
-                    position += 1;
-                    continue;
-                }
-                if mode == LockMode::Exclusive {
-                    // Nobody behind it goes on.
-                    return;
-                }
-                if !modes_in_front.contains(&mode) {
-                    modes_in_front.push(mode);
-                }
-                position += 1;
-                continue;
-            }
-            let waiter = self.queue.remove(position).expect("it was just seen");
-            self.hold(waiter.owner, waiter.mode);
-            waiting.remove(&waiter.owner);
-            if let Some(waker) = waiter.waker {
-                waker.wake();
-            }
-        }
-    }
-
-    fn held_against(&self, owner: LockOwner, mode: LockMode) -> bool {
-        self.holders.iter().any(|holder| holder.owner != owner && conflict(holder.mode, mode))
-    }
-
-    fn hold(&mut self, owner: LockOwner, mode: LockMode) {
-        match self.holders.iter_mut().find(|holder| holder.owner == owner && holder.mode == mode) {
-            Some(holder) => holder.count += 1,
-            None => {
-                self.granted += 1;
-                let (number, since) = (self.granted, Instant::now());
-                self.holders.push(Holder { owner, mode, count: 1, number, since });
-            }
-        }
     }
 }

@@ -286,6 +286,24 @@ fn a_drain_waits_for_those_who_are_there_and_stops_nobody() {
 }
 
 #[test]
+fn a_drain_does_not_stay_where_another_lock_comes() {
+    let locks = Arc::new(MetadataLocks::default());
+    let names: Vec<String> = (0..IDLE_LOCKS_MAX).map(|number| number.to_string()).collect();
+    drop(names.iter().map(|name| take(&locks, 1, name, LockMode::Shared)).collect::<Vec<_>>());
+    let writer = take(&locks, 2, "t", LockMode::SharedWrite).unwrap();
+    let mut drain = pin!(locks.drain(LockOwner(1), name("t"), LockMode::NoWrite));
+    let mut poll = || drain.as_mut().poll(&mut Context::from_waker(Waker::noop())).map(|done| done.is_ok());
+    assert_eq!(poll(), Poll::Pending);
+    drop(writer);
+    let _other = take(&locks, 3, "u", LockMode::Shared).unwrap();
+    assert!(
+        locks.table.lock().locks.iter().all(|lock| lock.drains.is_empty()),
+        "the lock that it drains is gone"
+    );
+    assert_eq!(poll(), Poll::Ready(true));
+}
+
+#[test]
 fn who_waits_for_a_drain_that_waits_for_him_is_told() {
     let locks = Arc::new(MetadataLocks::default());
     let _alter = take(&locks, 1, "t", LockMode::Upgradable).unwrap();
