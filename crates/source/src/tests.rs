@@ -329,14 +329,21 @@ fn run(seed: u64) {
 
 #[test]
 fn the_binary_log_equals_the_commits_wherever_the_machine_stops() {
-    let given = std::env::var("EVENKEEL_BINLOG_SEEDS").ok().and_then(|text| text.parse().ok());
-    let seeds: u64 = given.unwrap_or(30);
-    for seed in 0..seeds {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("EVENKEEL_BINLOG_FIRST_SEED").unwrap_or(0);
+    let seeds = number("EVENKEEL_BINLOG_SEEDS").unwrap_or(30);
+    for seed in first..first + seeds {
         if std::panic::catch_unwind(|| run(seed)).is_err() {
             panic!("seed {seed}");
         }
     }
     assert!(LIVES.load(Ordering::SeqCst) > 0, "no life came to its end");
+}
+
+/// Between the last commit and the checkpoint of an orderly end a segment of the log ended, and was used again.
+#[test]
+fn an_orderly_end_keeps_the_log_that_the_next_start_reads() {
+    run(113);
 }
 
 #[test]

@@ -79,10 +79,7 @@ const KINDS: &[Kind] = &[
         let is_of_dates = has_one(case, &["(SELECT x.DATE ", "(SELECT CAST(", "DATE IN (SELECT "]);
         let is_text = ["TEXT", "CONCAT", "REPLACE(", "TRIM(", " AS CHAR", " AS BINARY"];
         // Fewer rows are told of where the moment is compared.
-        case.shape.contains(" IN (SELECT ")
-            && is_of_dates
-            && has_one(case, &is_text)
-            && case.given.is_empty()
+        case.shape.contains(" IN (SELECT ") && is_of_dates && has_one(case, &is_text) && case.given.is_empty()
     }),
     ("documents are greater than themselves in ALL", |case| {
         // Where it is asked for what is not, or for what is changed, its rows stand on the other side.

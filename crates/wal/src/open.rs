@@ -70,6 +70,10 @@ impl Wal {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
         }
+        if let (Some(keep), Some(oldest)) = (&mut options.keep_from, numbers.first()) {
+            // What is gone cannot be kept: whoever asks to hold it is told so.
+            *keep = (*keep).max(Lsn(oldest * tail.segment_bytes + 1));
+        }
         let kept_from = kept_segment(&options, &tail);
         let current = tail.position / tail.segment_bytes;
         // From the current one on: there may be more segments than files that can be open.

@@ -88,6 +88,11 @@ impl Engine {
         self.wal.log_id()
     }
 
+    /// Keeps what is held until the engine is closed, for the next start's `keep_log_from`.
+    pub fn hold_to_end(&self, hold: LogPin) {
+        *self.life.opening_hold.lock() = Some(hold);
+    }
+
     /// What `keep_log_from` has kept counts no more: everybody who needs it holds it.
     pub fn release_opening_hold(&self) {
         drop(self.life.opening_hold.lock().take());

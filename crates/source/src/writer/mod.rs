@@ -76,7 +76,10 @@ impl Writer {
                 EventNews::Stopped => {
                     self.put(&Event::Stop, 0);
                     self.write().await?;
-                    return self.store().await;
+                    self.store().await?;
+                    // The next start reads from there, though the engine's last checkpoint is behind it.
+                    self.log.engine.hold_to_end(self.hold);
+                    return Ok(());
                 }
             }
         }
