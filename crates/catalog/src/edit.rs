@@ -49,7 +49,8 @@ fn is_expected(state: &State, edit: &Edit) -> bool {
             let before = present.and_then(|present| present.tables.get(&definition.name));
             before.is_none_or(|before| before.definition().id == definition.id)
         }
-        Edit::RemoveTable(definition) => state.by_id.contains_key(&definition.id),
+        // A start removes the temporary tables of the life before, which it has not put into memory.
+        Edit::RemoveTable(definition) => definition.temporary || state.by_id.contains_key(&definition.id),
         Edit::PutView(view) => state.databases.contains_key(&view.database),
         Edit::RemoveView(view) => {
             database(&view.database).is_some_and(|database| database.views.contains_key(&view.name))
