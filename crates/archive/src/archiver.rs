@@ -299,7 +299,14 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
+    /// Until the archive is to stop. The next start goes on where the tap is, though the engine's last checkpoint is behind it.
     async fn run(mut self) -> Result<(), ArchiveError> {
+        let ended = self.work().await;
+        self.tap.end();
+        ended
+    }
+
+    async fn work(&mut self) -> Result<(), ArchiveError> {
         let clock = self.archive.env.clock.clone();
         loop {
             let goes_on = self.archive.unless_stopped(self.tap.wait(1)).await;

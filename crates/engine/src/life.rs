@@ -20,6 +20,8 @@ pub(crate) struct Life {
     pub recovered: Mutex<Vec<Arc<TransactionState>>>,
     /// The log that `keep_log_from` has kept, until somebody else holds it.
     pub opening_hold: Mutex<Option<LogPin>>,
+    /// The log that the next start's `keep_log_from` will want.
+    pub closing_holds: Mutex<Vec<LogPin>>,
     /// Background tasks that have not ended.
     pub tasks: AtomicUsize,
     pub closed: AtomicBool,
@@ -37,6 +39,7 @@ impl Life {
             unfinished: Unfinished::default(),
             recovered: Mutex::default(),
             opening_hold: Mutex::default(),
+            closing_holds: Mutex::default(),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             saves_hot_pages: AtomicBool::new(true),

@@ -286,7 +286,7 @@ fn a_folder_has_files_that_grow_and_files_that_are_replaced() {
         file.set_len(33_333).await.expect("cut");
         assert_eq!(content(&*folder, "x.log").await, all[..33_333]);
         let (_, result) = file.read_at(33_000, IoBuf::for_overwriting(400)).await;
-        assert!(result.err().expect("too far").is_end_of_file());
+        assert!(result.expect_err("too far").is_end_of_file());
         folder.remove("x.log").await.expect("removed");
         assert_eq!(folder.list("").await.expect("a list"), ["manifest"]);
         assert_eq!(store.lock().expect("sound").objects.len(), 1);

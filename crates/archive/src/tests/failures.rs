@@ -194,3 +194,36 @@ fn a_restored_server_is_another_history() {
     };
     world.block_on(run).unwrap();
 }
+
+/// The engine's last checkpoint is behind what is archived. Where a segment of the log ends between them, its file is not used again.
+#[test]
+fn orderly_ends_leave_no_gap() {
+    let world = World::new(3, SimOptions::default());
+    let env = world.env();
+    let notes = Arc::new(Notes::default());
+    let told = notes.clone();
+    let work = async move {
+        let mut crossed = 0;
+        for round in 0..300 {
+            let (engine, archive) = open(&env, &told).await;
+            let archive = archive.expect("the archive goes on");
+            for _ in 0..1 + round % 7 {
+                write(&env, &engine, &told).await;
+            }
+            archive.close().await.expect("archived");
+            let archived =
+                archived_to(inside(&env, "archive").await.disk).await.unwrap().expect("it has some");
+            engine.close().await.expect("closed");
+            let begin = engine::log_begin(&env).await.unwrap().expect("there is a log");
+            assert!(
+                begin <= archived,
+                "round {round}: the log begins at {begin}, the archive ends at {archived}"
+            );
+            crossed += u32::from(begin > 0);
+        }
+        crossed
+    };
+    let Outcome::Done(crossed) = world.block_on(work) else { panic!("the machine stopped") };
+    assert!(crossed > 0, "the log is used again");
+    assert!(!notes.has_line("lacks the log"), "there is a gap: {:?}", notes.lines.lock());
+}

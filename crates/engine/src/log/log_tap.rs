@@ -90,7 +90,7 @@ impl Engine {
 
     /// Keeps what is held until the engine is closed, for the next start's `keep_log_from`.
     pub fn hold_to_end(&self, hold: LogPin) {
-        *self.life.opening_hold.lock() = Some(hold);
+        self.life.closing_holds.lock().push(hold);
     }
 
     /// What `keep_log_from` has kept counts no more: everybody who needs it holds it.
@@ -100,6 +100,11 @@ impl Engine {
 }
 
 impl LogTap {
+    /// Takes no more; what is not released stays until the engine is closed.
+    pub fn end(self) {
+        self.engine.hold_to_end(self.hold);
+    }
+
     /// Where the next piece begins.
     pub fn place(&self) -> u64 {
         self.place
