@@ -114,17 +114,29 @@ fn without_a_backup_it_is_an_error_until_one_comes() {
     client.execute("update d.t set filler = concat(filler, ' again') where id = 203").expect("a change");
     let before = sum(&mut client);
     drop(client);
-    let server = chill(server, &[]);
+    let mut server = chill(server, &[]);
     assert!(damage(server.directory.path(), "row 203 of t again") >= 1);
     let mut client = server.log_in();
     let text = "select filler from d.t where id = 203";
     assert_eq!(client.query(text).expect_err("it is damaged").number, 1712);
     drop(client);
-    let server = chill(server, &[&format!("--backup-dir={}", backups.display())]);
-    // The start has taken the page from the doublewrite file, where its last write was.
-    assert!(damage(server.directory.path(), "row 203 of t again") >= 1);
-    let mut client = server.log_in();
-    assert_eq!(client.query(text).expect_err("it is damaged again").number, 1712);
+    let with_backups = [&*format!("--backup-dir={}", backups.display())];
+    // The start has taken the page from the doublewrite file, where its last write was. Once in a while it still has it in memory from there.
+    let mut starts = 0;
+    let (server, mut client) = loop {
+        let next = chill(server, &with_backups);
+        assert!(damage(next.directory.path(), "row 203 of t again") >= 1);
+        let mut client = next.log_in();
+        match client.query(text) {
+            Err(error) => {
+                assert_eq!(error.number, 1712, "it is damaged again");
+                break (next, client);
+            }
+            Ok(_) => server = next,
+        }
+        starts += 1;
+        assert!(starts < 5, "nobody notices the damage");
+    };
     let log = server.log();
     assert!(
         log.contains("it cannot be repaired: there is no backup in")
