@@ -89,13 +89,7 @@ impl<'p> Binder<'p> {
         select: &ast::Select<'p>,
         tail: Tail<'p>,
     ) -> Result<(BoundSelect, Option<Joined>), SqlError> {
-        let usage = match tail.locking {
-            [] => TableUsage::Read,
-            clauses if clauses.iter().any(|clause| clause.strength == ast::LockStrength::Update) => {
-                TableUsage::ReadForUpdate
-            }
-            _ => TableUsage::ReadLocking,
-        };
+        let usage = usage_of(tail.locking);
         let asks_for_rows =
             self.existence_block.take() == Some(select.number) && rows_are_plain(select, &tail);
         let locking = std::mem::replace(&mut self.locking, tail.locking);
@@ -363,4 +357,15 @@ fn named_item(items: &[SelectItem], name: &str) -> Result<Option<Expr>, SqlError
 fn rows_are_plain(select: &ast::Select<'_>, tail: &Tail<'_>) -> bool {
     let is_grouped = select.group_by.is_some() || select.having.is_some() || select.options.distinct;
     !is_grouped && tail.order_by.is_empty()
+}
+
+/// What the clauses of locking ask of the tables.
+fn usage_of(locking: &[ast::Locking<'_>]) -> TableUsage {
+    match locking {
+        [] => TableUsage::Read,
+        clauses if clauses.iter().any(|clause| clause.strength == ast::LockStrength::Update) => {
+            TableUsage::ReadForUpdate
+        }
+        _ => TableUsage::ReadLocking,
+    }
 }
