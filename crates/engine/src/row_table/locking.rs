@@ -2,7 +2,7 @@
 //!
 //! Invariant: whoever asks for a lock leaves an entry with something in it, or none. Called by reads, writes and `locks`.
 
-use super::{Attempt, Enqueued, Row, RowName, RowTable};
+use super::{Attempt, Enqueued, Row, RowEntry, RowName, RowTable};
 use crate::locks::wait::WaitCell;
 use crate::transactions::transaction_state::TransactionState;
 use crate::{LockMode, TreeId};
@@ -28,16 +28,7 @@ impl RowTable {
         mode: LockMode,
         moves: u64,
     ) -> Option<Attempt> {
-        let place = self.place(tree, key);
-        let mut rows = place.shard.rows.lock();
-        let Row { name, entry } = place.find_or_add(&mut rows, self);
-        if self.moves() != moves {
-            self.drop_if_empty(&place, &mut rows);
-            return None;
-        }
-        let attempt = entry.try_lock(me, name, mode);
-        debug_assert!(!entry.is_disposable(), "what is granted, or in the way, is in the entry");
-        Some(attempt)
+        self.in_entry(tree, key, moves, |name, entry| entry.try_lock(me, name, mode))
     }
 
     /// Takes the lock or joins its queue.
@@ -66,6 +57,20 @@ impl RowTable {
         moves: u64,
     ) -> Option<(RowName, Enqueued)> {
         let locks_held = me.locks_held();
+        self.in_entry(tree, key, moves, |name, entry| {
+            let enqueued = entry.enqueue(me, name, mode, locks_held);
+            (name.clone(), enqueued)
+        })
+    }
+
+    /// Asks the row's entry, which is added if there is none; `None` if rows have moved into spills meanwhile.
+    fn in_entry<T>(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        moves: u64,
+        ask: impl FnOnce(&RowName, &mut RowEntry) -> T,
+    ) -> Option<T> {
         let place = self.place(tree, key);
         let mut rows = place.shard.rows.lock();
         let Row { name, entry } = place.find_or_add(&mut rows, self);
@@ -73,9 +78,9 @@ impl RowTable {
             self.drop_if_empty(&place, &mut rows);
             return None;
         }
-        let enqueued = entry.enqueue(me, name, mode, locks_held);
-        debug_assert!(!entry.is_disposable(), "what is granted, or waits, is in the entry");
-        Some((name.clone(), enqueued))
+        let answer = ask(name, entry);
+        debug_assert!(!entry.is_disposable(), "what is granted, in the way, or waits, is in the entry");
+        Some(answer)
     }
 
     /// Gives up a wait that nobody has granted; false when the lock was granted meanwhile.
